@@ -1,0 +1,21 @@
+"""Sealpoint: LangGraph persistence that is safe to hand to an auditor. The names here are the ones a user needs."""
+
+from .ciphers import AesGcm
+from .context import Context
+from .errors import SealpointError
+from .events import Event
+from .keys import UNENCRYPTED, Keyring
+from .serde import JsonPlus, LayeredSerializer, Zstd, sealed_serializer
+
+__all__ = [
+    "UNENCRYPTED",
+    "AesGcm",
+    "Context",
+    "Event",
+    "JsonPlus",
+    "Keyring",
+    "LayeredSerializer",
+    "SealpointError",
+    "Zstd",
+    "sealed_serializer",
+]

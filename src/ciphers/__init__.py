@@ -1,0 +1,20 @@
+"""Bytes to sealed bytes, and the seams for layers and key sources; pure, without I/O, clock or LangGraph."""
+
+from .aesgcm import AesGcm
+from .header import Header, KeyKind, KeyReference, WrappedKey, looks_sealed, parse, peek_key_id
+from .protocols import KeySource, Layer
+from .secret import SecretKey
+
+__all__ = [
+    "AesGcm",
+    "Header",
+    "KeyKind",
+    "KeyReference",
+    "KeySource",
+    "Layer",
+    "SecretKey",
+    "WrappedKey",
+    "looks_sealed",
+    "parse",
+    "peek_key_id",
+]

@@ -1,0 +1,143 @@
+"""The AES-256-GCM layer: header, key and body put together; keys come from a key source, bytes go in and out, no I/O."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from ..context import Context, Form
+from ..errors import AuthenticationError, ConfigurationError, WrongKeyError
+from . import body
+from .header import Header, KeyReference, parse, peek_key_id
+from .protocols import KeySource
+from .secret import SecretKey
+
+NAME: Final = "aesgcm"
+MAX_TAG: Final = 255  # bytes
+_INLINE: Final = 256 * 1024  # bytes; below it the work (about 0.2 ms) is shorter than a hop to a thread is worth
+_CIPHER_CONTEXT: Final = Context.unbound(form=Form.CIPHER)
+
+
+def bind(form: Form, core: bytes, tag: bytes, context: bytes) -> bytes:
+    """The application context of a body: what must be repeated, to the byte, to open it (docs/spec/envelope-v1.md, "Binding")."""
+    return b"".join(
+        (
+            bytes((form,)),
+            len(core).to_bytes(2, "big"),
+            core,
+            len(tag).to_bytes(2, "big"),
+            tag,
+            len(context).to_bytes(4, "big"),
+            context,
+        )
+    )
+
+
+def _tag_bytes(tag: str) -> bytes:
+    raw = tag.encode("utf-8")
+    if len(raw) > MAX_TAG:
+        raise ConfigurationError(f"a type tag is at most {MAX_TAG} bytes; this one has {len(raw)}")
+    return raw
+
+
+class AesGcm:
+    """Seals bytes under a key source's current key: confidential, authenticated, bound to tag and place, committed to one key.
+
+    Also a LangGraph `CipherProtocol` (`encrypt`, `decrypt`), for use inside its `EncryptedSerializer`; that interface passes neither the
+    type tag nor the place, so there neither can be bound (docs/limitations.md).
+
+    Args:
+        keys: a `sealpoint.keys.Keyring`, or any `KeySource`.
+
+    Raises:
+        ConfigurationError: `keys` is not a key source (raw bytes, say).
+    """
+
+    name: Final = NAME
+    authenticates_tag: Final = True
+    may_skip: Final = False
+
+    def __init__(self, keys: KeySource) -> None:
+        if not isinstance(keys, KeySource):
+            raise ConfigurationError(
+                "AesGcm takes a key source such as sealpoint.keys.Keyring.from_env() or "
+                f'Keyring({{"2026-11": key32}}, active="2026-11"), not {type(keys).__name__}'
+            )
+        self._keys = keys
+
+    def encode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """`data` as an envelope that opens only with the same tag and context.
+
+        Raises:
+            KeyAccessError, RetryableError: from the key source; nothing was sealed.
+        """
+        return _seal(*self._keys.current(context), data, _tag_bytes(tag), context)
+
+    def decode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """What was sealed.
+
+        Raises:
+            EnvelopeError: no well-formed header.
+            UnknownKeyError, WrongKeyError: supply the key that the message names.
+            AuthenticationError: damaged, forged, relabelled or moved.
+        """
+        header, at = parse(data)
+        return _open(header, self._keys.resolve(header.reference, context), memoryview(data)[at:], _tag_bytes(tag), context)
+
+    async def aencode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """As `encode`, without blocking the event loop."""
+        reference, key = await self._keys.acurrent(context)
+        if len(data) < _INLINE:
+            return _seal(reference, key, data, _tag_bytes(tag), context)
+        return await asyncio.to_thread(_seal, reference, key, data, _tag_bytes(tag), context)
+
+    async def adecode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """As `decode`, without blocking the event loop."""
+        header, at = parse(data)
+        key = await self._keys.aresolve(header.reference, context)
+        body_view = memoryview(data)[at:]
+        if len(data) < _INLINE:
+            return _open(header, key, body_view, _tag_bytes(tag), context)
+        return await asyncio.to_thread(_open, header, key, body_view, _tag_bytes(tag), context)
+
+    def key_id(self, data: bytes) -> str:
+        """The key id that the header of `data` claims, or "": answered without a key."""
+        return peek_key_id(data)
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """LangGraph's `CipherProtocol`: the cipher's name and the envelope. Binds neither tag nor place."""
+        return NAME, self.encode(plaintext, "", _CIPHER_CONTEXT)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        """LangGraph's `CipherProtocol`: the plaintext.
+
+        Raises:
+            ConfigurationError: the value was encrypted by another cipher.
+            EnvelopeError, KeyAccessError, AuthenticationError: as `decode`.
+        """
+        if ciphername != NAME:
+            raise ConfigurationError(f"this cipher opens values tagged {NAME!r}; the tag says {ciphername[:40]!r}")
+        return self.decode(ciphertext, "", _CIPHER_CONTEXT)
+
+    def __repr__(self) -> str:
+        return f"AesGcm({type(self._keys).__name__})"
+
+
+def _seal(reference: KeyReference, key: SecretKey, data: bytes, tag: bytes, context: Context) -> bytes:
+    header = Header(reference, key.check)
+    core = header.core()
+    bound = bind(context.form, core, tag, context.encoded)
+    return body.seal(key.reveal_seal_key(), bound, core + header.block(), data)
+
+
+def _open(header: Header, key: SecretKey, sealed: memoryview, tag: bytes, context: Context) -> bytes:
+    if key.check != header.check:
+        raise WrongKeyError(
+            f"the key configured under id {header.reference.key_id!r} is not the key this value was sealed with: "
+            "two keys were given one id, or the value's header was changed"
+        )
+    bound = bind(context.form, header.core(), tag, context.encoded)
+    try:
+        return body.open_(key.reveal_seal_key(), bound, sealed)
+    except AuthenticationError as exc:
+        raise AuthenticationError(f"{exc} (key id {header.reference.key_id!r}; {context.place})") from None

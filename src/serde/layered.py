@@ -1,0 +1,224 @@
+"""The composed serializer: a base and a chain of layers, with tags that say how to read a value; no format or cipher is known here."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from ..ciphers import Layer
+from ..context import Context
+from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
+from ..events import Hook, Recorder
+from .base import AllowlistBase, BaseSerializer, TrustAwareBase
+from .legacy import LegacyReader, legacy_kind
+
+_LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
+Data = bytes | bytearray | memoryview
+
+
+class LayeredSerializer(JsonPlusSerializer):
+    """A serializer for any LangGraph saver: `base`, then each of `layers` in order, undone in reverse.
+
+    A stored value's tag is the base's tag followed by ``+name`` for every layer that was applied, for example
+    ``msgpack1+zstd+aesgcm``. Nothing outside the outermost authenticating layer is parsed, and that layer must be the last one.
+
+    It is a `JsonPlusSerializer` by class because LangGraph looks at the class when `LANGGRAPH_STRICT_MSGPACK` is set, and would replace or
+    bypass any other serializer; nothing but `dumps_typed`, `loads_typed` and `with_msgpack_allowlist` of that class is used.
+
+    Args:
+        base: `sealpoint.serde.JsonPlus()`, or anything with `dumps_typed` and `loads_typed`.
+        layers: for example ``Zstd(), AesGcm(keys)``; anything that follows `sealpoint.ciphers.Layer`. A LangGraph `CipherProtocol` goes into
+            `sealpoint.serde.CipherLayer` first.
+        scope: separates applications that share a key: a value sealed under one scope does not open under another.
+        legacy: opens what LangGraph's serializers wrote, while it is given. None refuses it.
+        on_event: called for every seal, open and refusal.
+
+    Raises:
+        ConfigurationError: something is not a base or a layer, or a layer stands outside the cipher.
+    """
+
+    def __init__(
+        self,
+        base: BaseSerializer,
+        *layers: Layer,
+        scope: str = "",
+        legacy: LegacyReader | None = None,
+        on_event: Hook | None = None,
+    ) -> None:
+        super().__init__()
+        self._base = _checked_base(base)
+        self._layers = _checked_layers(layers)
+        self._sealed = any(layer.authenticates_tag for layer in self._layers)
+        self._unbound = Context.unbound(scope)
+        self._legacy = legacy
+        self._recorder = Recorder(on_event)
+
+    # --- LangGraph's interface ------------------------------------------------------------------------------------
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """`obj` sealed without a place: see `seal`."""
+        return self.seal(obj, self._unbound)
+
+    def loads_typed(self, data: tuple[str, Data]) -> Any:
+        """The object of a value that `dumps_typed` made; a value sealed for a place does not open here: see `open`."""
+        tag, sealed = data
+        return self.open(tag, sealed, self._unbound)
+
+    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> LayeredSerializer:
+        """The same chain, keys and counts over a base that also allows these types; LangGraph calls it in strict mode."""
+        if not isinstance(self._base, AllowlistBase):
+            return self
+        clone = copy.copy(self)
+        clone._base = _checked_base(self._base.with_msgpack_allowlist(extra_allowlist))
+        return clone
+
+    # --- what savers call -----------------------------------------------------------------------------------------
+
+    def seal(self, obj: Any, context: Context) -> tuple[str, bytes]:
+        """The tag and bytes of `obj`, bound to `context` by every authenticating layer.
+
+        Raises:
+            ValueNotStorableError: from the base; nothing was sealed.
+            KeyAccessError, RetryableError: from the key source; nothing was sealed.
+        """
+        try:
+            tag, data = self._base.dumps_typed(obj)
+            for layer in self._layers:
+                tag, data = _applied(layer, tag, layer.encode(data, tag, context), data)
+        except SealpointError as exc:
+            self._refused(exc, b"")
+            raise
+        self._recorder.record("seal", self._key_id(data))
+        return tag, data
+
+    def open(self, tag: str, data: Data, context: Context) -> Any:
+        """The object that was sealed with `context`.
+
+        Raises:
+            NotSealedError, TagError: the tag is not one that this chain writes; nothing was parsed.
+            IntegrityError: damaged, forged, relabelled or moved; nothing was parsed.
+            KeyAccessError: supply the key that the message names.
+        """
+        try:
+            data = _as_bytes(data)
+            if not self._outermost_is_ours(tag):
+                return self._open_foreign(tag, data)
+            key_id = self._key_id(data)
+            authenticated = False
+            for layer in reversed(self._layers):
+                if (inner := _peeled(layer, tag)) is not None:
+                    data, tag = layer.decode(data, inner, context), inner
+                    authenticated = authenticated or layer.authenticates_tag
+            value = self._load(tag, data, authenticated)
+        except SealpointError as exc:
+            self._refused(exc, data)
+            raise
+        self._recorder.record("open", key_id)
+        return value
+
+    async def aseal(self, obj: Any, context: Context) -> tuple[str, bytes]:
+        """As `seal`, without blocking the event loop: the work and any key fetch happen in threads."""
+        return await asyncio.to_thread(self.seal, obj, context)
+
+    async def aopen(self, tag: str, data: Data, context: Context) -> Any:
+        """As `open`, without blocking the event loop."""
+        return await asyncio.to_thread(self.open, tag, data, context)
+
+    def stats(self) -> dict[str, dict[str, int]]:
+        """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""
+        return self._recorder.stats()
+
+    def __repr__(self) -> str:
+        return f"LayeredSerializer({', '.join([type(self._base).__name__, *(layer.name for layer in self._layers)])})"
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _outermost_is_ours(self, tag: str) -> bool:
+        """Whether every layer that may not be skipped is in the tag, in order: decided before a byte is looked at."""
+        for depth, layer in enumerate(reversed(self._layers)):
+            inner = _peeled(layer, tag)
+            if inner is not None:
+                tag = inner
+            elif layer.may_skip:
+                continue
+            elif depth == 0:
+                return False
+            else:
+                raise TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
+        return True
+
+    def _open_foreign(self, tag: str, data: bytes) -> Any:
+        """A value that the outermost layer did not write: opened only in migration mode, and never trusted."""
+        outer = self._layers[-1].name
+        kind = legacy_kind(tag)
+        if self._legacy is None:
+            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind else ""
+            raise NotSealedError(f"a value tagged {tag[:60]!r} stands where one sealed by layer {outer!r} belongs{hint}")
+        if kind is None:
+            raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
+        for layer in reversed(self._layers):
+            if layer.may_skip and (inner := _peeled(layer, tag)) is not None:
+                data, tag = layer.decode(data, inner, self._unbound), inner
+        tag, data = self._legacy.plain(tag, data)
+        value = self._load(tag, data, authenticated=False)
+        if self._recorder.record("legacy", reason=kind) == 1:
+            self._legacy.announce(kind)
+        return value
+
+    def _load(self, tag: str, data: bytes, authenticated: bool) -> Any:
+        if isinstance(self._base, TrustAwareBase):
+            return self._base.load(tag, data, authenticated=authenticated)
+        return self._base.loads_typed((tag, data))
+
+    def _key_id(self, data: bytes) -> str:
+        ask = getattr(self._layers[-1], "key_id", None) if self._layers else None
+        return ask(data) if ask is not None else ""
+
+    def _refused(self, exc: SealpointError, data: Data) -> None:
+        self._recorder.record("refuse", self._key_id(data) if isinstance(data, bytes) else "", type(exc).__name__)
+
+
+def _checked_base(base: BaseSerializer) -> BaseSerializer:
+    if not isinstance(base, BaseSerializer):
+        raise ConfigurationError(f"the base of a chain has dumps_typed and loads_typed; {type(base).__name__} has not")
+    return base
+
+
+def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    for layer in layers:
+        if not isinstance(layer, Layer):
+            wrap = " Wrap a LangGraph cipher: sealpoint.serde.CipherLayer(cipher, name=…)." if hasattr(layer, "encrypt") else ""
+            raise ConfigurationError(f"{type(layer).__name__} is not a layer (name, authenticates_tag, may_skip, encode, decode).{wrap}")
+        if not _LAYER_NAME.fullmatch(layer.name):
+            raise ConfigurationError(f"a layer's name is 1 to 32 of a-z 0-9 _ -, not {layer.name!r}")
+        if layer.authenticates_tag and layer.may_skip:
+            raise ConfigurationError(f"the layer {layer.name!r} authenticates, so it may not be skipped")
+    if any(layer.authenticates_tag for layer in layers) and not layers[-1].authenticates_tag:
+        raise ConfigurationError(f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before")
+    return layers
+
+
+def _peeled(layer: Layer, tag: str) -> str | None:
+    """The tag without the layer's name, or None when it does not end with it."""
+    return tag[: -len(layer.name) - 1] if tag.endswith(f"+{layer.name}") else None
+
+
+def _applied(layer: Layer, tag: str, encoded: bytes | None, data: bytes) -> tuple[str, bytes]:
+    if encoded is not None:
+        return f"{tag}+{layer.name}", encoded
+    if not layer.may_skip or _peeled(layer, tag) is not None:
+        raise ConfigurationError(f"the layer {layer.name!r} skipped a value that it may not skip")
+    return tag, data
+
+
+def _as_bytes(data: Data) -> bytes:
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data)
+    raise NotSealedError(f"a stored value is bytes; the saver returned {type(data).__name__}")
