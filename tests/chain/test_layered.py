@@ -144,7 +144,7 @@ def test_a_relabelled_value_is_refused_before_anything_is_parsed(tag):
 
 def test_the_error_for_a_foreign_tag_names_the_missing_layer():
     serde = sealed_serializer(RING)
-    with pytest.raises(NotSealedError, match="'aesgcm'.*migrate=True"):
+    with pytest.raises(NotSealedError, match=r"'aesgcm'.*migrate=True"):
         serde.loads_typed(("msgpack", b"\x80"))
     with pytest.raises(NotSealedError, match="'aesgcm'"):
         serde.loads_typed(("msgpack1+lz4", b"\x80"))

@@ -1,5 +1,6 @@
 """What an envelope refuses: every changed, missing, added or moved byte, by the documented error."""
 
+import contextlib
 import copy
 import pickle
 import secrets
@@ -217,10 +218,8 @@ def test_marshal_undoes_parse_of_whatever_parses(header, data):
 @given(st.binary(max_size=200))
 def test_hostile_headers_only_ever_raise_envelope_errors(data):
     for candidate in (data, b"\xc1SLP" + data, b"\xc1SLP\x01\x01" + data):
-        try:
-            parse(candidate)
-        except EnvelopeError as exc:
-            assert "sealed value" in str(exc)
+        with contextlib.suppress(EnvelopeError):
+            assert parse(candidate)[1] <= len(candidate)
 
 
 def test_headers_refuse_what_they_could_not_parse():
