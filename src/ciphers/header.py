@@ -85,6 +85,8 @@ class KeyReference:
 
     def __post_init__(self) -> None:
         check_key_id(self.key_id)
+        if not isinstance(self.kind, KeyKind):
+            raise KeyFormatError(f"a key kind is a KeyKind, not {self.kind!r}")
         inline = self.kind == KeyKind.WRAPPED_INLINE
         if inline != bool(self.wrapped) or len(self.wrapped) > MAX_ROOTS:
             raise KeyFormatError(f"key kind {int(self.kind)} cannot carry {len(self.wrapped)} wrapped keys")
@@ -103,6 +105,10 @@ class Header:
 
     reference: KeyReference
     check: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.check) != CHECK_BYTES:
+            raise KeyFormatError(f"a key check value is {CHECK_BYTES} bytes, not {len(self.check)}")
 
     def core(self) -> bytes:
         """The bytes that the body authenticates."""

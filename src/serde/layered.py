@@ -15,7 +15,7 @@ from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
-from .legacy import LegacyReader, legacy_kind
+from .legacy import LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
 from .tags import framed, peeled, unframed, with_layer
 
 _LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
@@ -185,16 +185,20 @@ class LayeredSerializer(JsonPlusSerializer):
         return tag, data
 
     def _undone(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool = False) -> Any:
-        """The object under `layers`, which the tag was checked to name."""
+        """The object under `layers`."""
         for layer in reversed(layers):
             inner = peeled(tag, layer.name)
             if inner is not None:
                 data, tag = layer.decode(data, inner, context), inner
                 authenticated = authenticated or layer.authenticates_tag
+            elif not layer.may_skip:
+                raise _lacking(layer)
         return self._load(tag, data, authenticated)
 
     def _outermost_is_ours(self, tag: str) -> bool:
         """Whether every layer that may not be skipped is in the tag, in order: decided before a byte is looked at."""
+        if self._legacy is not None and is_langgraph_encrypted(tag) and all(layer.may_skip for layer in self._layers):
+            return False  # without a cipher of ours, only the tag tells LangGraph's encrypted cells from new values
         for depth, layer in enumerate(reversed(self._layers)):
             inner = peeled(tag, layer.name)
             if inner is not None:
@@ -204,15 +208,17 @@ class LayeredSerializer(JsonPlusSerializer):
             elif depth == 0:
                 return False
             else:
-                raise TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
+                raise _lacking(layer)
+        if not tag:
+            raise TagError("the tag names layers and no format: a cell, whose tag is inside it, was relabelled as a value")
         return True
 
     def _open_foreign(self, tag: str, data: bytes) -> Any:
         """A value that the outermost layer did not write: opened only in migration mode, and never trusted."""
-        outer = self._layers[-1].name
+        outer = self._layers[-1].name if self._layers else "(none)"
         kind = legacy_kind(tag)
         if self._legacy is None:
-            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind else ""
+            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind and not is_pickle(tag) else ""
             raise NotSealedError(f"a value tagged {tag[:60]!r} stands where one sealed by layer {outer!r} belongs{hint}")
         if kind is None:
             raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
@@ -258,6 +264,10 @@ def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
             f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before"
         )
     return layers
+
+
+def _lacking(layer: Layer) -> TagError:
+    return TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
 
 
 def _whole(layer: Layer, encoded: bytes | None) -> bytes:
