@@ -60,13 +60,13 @@ def build(saver: Any) -> Any:
     inner.add_edge(START, "judge")
     inner.add_edge("judge", END)
     outer = StateGraph(State)
-    outer.add_node("open", lambda state: {"case": Case(7, ["a"]), "messages": [AIMessage("opened")]})
+    outer.add_node("open", lambda _: {"case": Case(7, ["a"]), "messages": [AIMessage("opened")]})
     outer.add_node("inner", inner.compile(checkpointer=True))
     outer.add_node("part", lambda state: {"parts": [state["n"]]})
     outer.add_node("ask", lambda state: {"answer": interrupt({"verdict": state["verdict"]})})
     outer.add_edge(START, "open")
     outer.add_edge("open", "inner")
-    outer.add_conditional_edges("inner", lambda state: [Send("part", {"n": n}) for n in range(4)], ["part"])
+    outer.add_conditional_edges("inner", lambda _: [Send("part", {"n": n}) for n in range(4)], ["part"])
     outer.add_edge("part", "ask")
     outer.add_edge("ask", END)
     return outer.compile(checkpointer=saver)
@@ -126,6 +126,6 @@ def run(name: str, folder: Path, serde: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sealed = sealed_serializer(Keyring.generate("k"))
-    print(
+    sys.stdout.write(
         json.dumps({"ours": run(sys.argv[1], Path(sys.argv[2]), sealed), "strict": JsonPlusSerializer()._allowed_msgpack_modules is None})
     )
