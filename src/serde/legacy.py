@@ -23,9 +23,19 @@ def legacy_kind(tag: str) -> str | None:
     """The kind of old cell that `tag` names, for counting, or None. Pickle is a kind, so that its refusal can say so."""
     inner = tag.removesuffix(_AES)
     own = inner.removesuffix("+zstd")
-    if inner in PLAIN_TAGS or inner == "pickle" or (tag == inner and own in OWN_PLAIN_TAGS):
+    if inner in PLAIN_TAGS or is_pickle(tag) or (tag == inner and own in OWN_PLAIN_TAGS):
         return tag
     return None
+
+
+def is_pickle(tag: str) -> bool:
+    """True for LangGraph's pickles, plain or encrypted: what could run code when read."""
+    return tag.removesuffix(_AES) == "pickle"
+
+
+def is_langgraph_encrypted(tag: str) -> bool:
+    """True for the tags that LangGraph's AES encryption writes."""
+    return tag.endswith(_AES) and legacy_kind(tag) is not None
 
 
 class LegacyReader:
@@ -47,8 +57,10 @@ class LegacyReader:
             AuthenticationError: none of the keys opens it.
         """
         inner = tag.removesuffix(_AES)
-        if inner == "pickle":
-            raise NotSealedError(f"an old cell tagged {tag!r} can run code when read, so migration mode does not open it; convert it in an offline job")
+        if is_pickle(tag):
+            raise NotSealedError(
+                f"an old cell tagged {tag!r} can run code when read, so migration mode does not open it; convert it in an offline job"
+            )
         return (inner, data) if inner == tag else (inner, self._decrypt(data))
 
     def announce(self, kind: str) -> None:
@@ -57,7 +69,9 @@ class LegacyReader:
 
     def _decrypt(self, data: bytes) -> bytes:
         if not self._aes_keys:
-            raise NoKeyError("an old cell is encrypted by LangGraph; set LANGGRAPH_AES_KEY (or its fallback variables) to what it was written with")
+            raise NoKeyError(
+                "an old cell is encrypted by LangGraph; set LANGGRAPH_AES_KEY (or its fallback variables) to what it was written with"
+            )
         aes = _pycryptodome()
         nonce, mac, sealed = data[:16], data[16:_PARTS], data[_PARTS:]
         if len(mac) == 16:

@@ -35,7 +35,7 @@ def _array_parts(array: Any) -> list[Any]:
     if type(array) is np.ndarray:
         return ["numpy", array]
     dtype = array.dtype
-    if isinstance(dtype, np.dtype) or isinstance(array, pd.arrays.NumpyExtensionArray):
+    if isinstance(dtype, np.dtype) or type(array) is pd.arrays.NumpyExtensionArray:
         return ["numpy", np.asarray(array)]
     if isinstance(dtype, pd.CategoricalDtype):
         return ["categorical", np.asarray(array.codes), _index_parts(array.categories), bool(array.ordered)]
