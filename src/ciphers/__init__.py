@@ -2,11 +2,12 @@
 
 from .aesgcm import AesGcm, tag_bytes
 from .header import Header, KeyKind, KeyReference, WrappedKey, looks_sealed, parse, peek_key_id
-from .protocols import KeySource, Layer
+from .protocols import AsyncLayer, KeySource, Layer
 from .secret import SecretKey
 
 __all__ = [
     "AesGcm",
+    "AsyncLayer",
     "Header",
     "KeyKind",
     "KeyReference",

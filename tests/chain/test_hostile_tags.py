@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from sealpoint import UNENCRYPTED, AesGcm, Context, Event, Keyring, LayeredSerializer, Zstd, sealed_serializer
 from sealpoint.errors import CompressionError, IntegrityError, NotSealedError, RetryableError, TagError
 from sealpoint.serde import CipherLayer, LegacyReader

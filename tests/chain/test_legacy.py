@@ -1,4 +1,4 @@
-"""Migration mode, on bytes that the real LangGraph serializers write: it opens them unauthenticated, counts them, and off it refuses them."""
+"""Migration mode, on bytes that LangGraph itself writes: they open unauthenticated and are counted; with the mode off they are refused."""
 
 import datetime
 import logging

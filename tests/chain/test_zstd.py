@@ -1,5 +1,6 @@
 """The compression layer: ceilings that hold, frames that stand alone, and no work on what does not shrink."""
 
+import contextlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 
@@ -107,10 +108,8 @@ def test_hostile_frames_are_refused(data):
 def test_a_changed_frame_never_does_worse_than_an_error(position, flip):
     changed = bytearray(FRAME)
     changed[position] ^= flip
-    try:
+    with contextlib.suppress(CompressionError):
         decode(bytes(changed))
-    except CompressionError:
-        pass
 
 
 def test_an_empty_value_survives_when_it_must_be_named():

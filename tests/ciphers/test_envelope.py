@@ -1,5 +1,6 @@
 """What an envelope refuses: every changed, missing, added or moved byte, by the documented error."""
 
+import contextlib
 import copy
 import pickle
 import secrets
@@ -28,7 +29,20 @@ KEY = secrets.token_bytes(32)
 RING = Keyring({"2026-11": KEY}, active="2026-11")
 CIPHER = AesGcm(RING)
 PLACE = Context.channel_value("app", "thread", "ns", "messages", 3, "origin")
-SIZES = [0, 1, 100, body.CHUNK - 1, body.CHUNK, body.CHUNK + 1, 2 * body.CHUNK, 100_000, body.SLICE, body.SLICE + 1]
+SIZES = [
+    0,
+    1,
+    100,
+    body.CHUNK - 1,
+    body.CHUNK,
+    body.CHUNK + 1,
+    2 * body.CHUNK,
+    131_071,
+    131_072,
+    9 * body.CHUNK,
+    body.SLICE,
+    body.SLICE + 1,
+]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -217,10 +231,8 @@ def test_marshal_undoes_parse_of_whatever_parses(header, data):
 @given(st.binary(max_size=200))
 def test_hostile_headers_only_ever_raise_envelope_errors(data):
     for candidate in (data, b"\xc1SLP" + data, b"\xc1SLP\x01\x01" + data):
-        try:
-            parse(candidate)
-        except EnvelopeError as exc:
-            assert "sealed value" in str(exc)
+        with contextlib.suppress(EnvelopeError):
+            assert parse(candidate)[1] <= len(candidate)
 
 
 def test_headers_refuse_what_they_could_not_parse():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from sealpoint.ciphers import Header, KeyKind, KeyReference, WrappedKey
 from sealpoint.errors import KeyFormatError
 
