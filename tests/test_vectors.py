@@ -10,7 +10,7 @@ import sys
 import zlib
 from collections import Counter
 
-import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own, for one call
+import jsonschema
 import pytest
 from sealpoint import AesGcm, Context, Keyring, errors
 from sealpoint.ciphers import KeyKind, KeyReference, SecretKey, body, parse
