@@ -8,6 +8,7 @@ import secrets
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from sealpoint import AesGcm, Context, Keyring
 from sealpoint.ciphers import KeyKind, KeyReference, SecretKey, WrappedKey
 from sealpoint.context import Form

@@ -12,6 +12,7 @@ from collections import Counter
 
 import jsonschema
 import pytest
+
 from sealpoint import AesGcm, Context, Keyring, errors
 from sealpoint.ciphers import KeyKind, KeyReference, SecretKey, body, parse
 
@@ -58,6 +59,18 @@ def test_the_generator_and_the_second_implementation_do_not_import_the_package()
     code = "import sys; sys.modules['sealpoint'] = None; import tests.vectors.generate as g; print(len(g.FILES))"
     done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER.parent.parent, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "8\n"
+
+
+def test_the_example_in_the_specification_is_a_vector() -> None:
+    page = (FOLDER.parents[1] / "docs" / "spec" / "envelope-v1.md").read_text(encoding="utf-8")
+    block = page.partition("### Example")[2].split("```")[1]
+    shown = {line[:21].strip(): line[21:].replace(" ", "") for line in block.splitlines() if line}
+    (vector,) = [vector for vector in FILES["envelope"]["vectors"] if vector["name"] == "opens: unbound"]
+    assert shown["core"] + shown["salt"] + shown["commitment"] + shown["chunk 0"] == vector["envelope"]
+    assert shown["sealing key"] == ref.seal_key(fixtures.KEY).hex()
+    assert shown["context bytes"] == ref.context(fixtures.UNBOUND).hex()
+    assert shown["application context"] == ref.bind(1, fixtures.HEADER.core(), "msgpack1", ref.context(fixtures.UNBOUND)).hex()
+    assert {fixtures.KEY.hex(), fixtures.PLAIN.hex()} <= set(page.replace("`", " ").split())
 
 
 # --- places and keys ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from Crypto.Cipher import AES
+
 from sealpoint import AesGcm, Context, Keyring, LayeredSerializer, Zstd
 from sealpoint.context import Form
 from sealpoint.serde import LegacyReader

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from sealpoint import Context, errors
 from sealpoint.ciphers import KeyReference, SecretKey
 from sealpoint.context import Form
