@@ -12,17 +12,14 @@ from collections import Counter
 from pathlib import Path
 
 
-def reasons(report: Path) -> Counter[str]:
-    """Why tests were skipped, and how many for each reason."""
-    return Counter(skip.get("message", "no reason given") for skip in ET.parse(report).iter("skipped"))  # noqa: S314 - our own pytest wrote it
-
-
-def totals(report: Path) -> tuple[int, int, int]:
-    """Tests passed, failed (errors too) and skipped."""
-    suites = list(ET.parse(report).iter("testsuite"))  # noqa: S314 - our own pytest wrote it
+def counted(report: Path) -> tuple[int, int, int, Counter[str]]:
+    """Tests passed, failed (errors too) and skipped, and how often each reason to skip was given."""
+    root = ET.parse(report)  # noqa: S314 - our own pytest wrote it
+    suites = list(root.iter("testsuite"))
     count = {key: sum(int(suite.get(key, 0)) for suite in suites) for key in ("tests", "failures", "errors", "skipped")}
     failed = count["failures"] + count["errors"]
-    return count["tests"] - failed - count["skipped"], failed, count["skipped"]
+    reasons = Counter(skip.get("message", "no reason given") for skip in root.iter("skipped"))
+    return count["tests"] - failed - count["skipped"], failed, count["skipped"], reasons
 
 
 def closing_line(log: Path) -> str:
@@ -45,10 +42,11 @@ def main(folder: Path) -> int:
         counts: tuple[int | str, ...] = ("", "", "")
         ran = True
         if report.exists():
-            counts = now = totals(report)
+            *now, reasons = counted(report)
+            counts = tuple(now)
             passed, failed, skipped = passed + now[0], failed + now[1], skipped + now[2]
             ran = now[0] > 0
-            skips.update({f"{reason}  [{name}]": count for reason, count in reasons(report).items()})
+            skips.update({f"{reason}  [{name}]": count for reason, count in reasons.items()})
             closing.append(f"{name:<16}{closing_line(folder / f'{name}.log')}")
         result = "ok" if status == "0" and ran else "FAILED" if ran else "NO TESTS"
         broken += result != "ok"
