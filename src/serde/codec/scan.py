@@ -7,6 +7,7 @@ proved. `gc.get_referents` and ``map(type, …)`` walk plain containers in C, a 
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any, Final
 
 import ormsgpack
@@ -16,15 +17,60 @@ CONTAINERS: Final = frozenset({list, dict})
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
 _WIDE: Final = 4096  # values of one level; from here on, containers that occur twice are followed once
+_MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that others change meanwhile must not keep us here
+_SMALL: Final = 16 * 1024  # bytes of a document; below, looking for suspicious bytes first is cheaper than walking
+# First bytes of msgpack's bin and ext forms. Any of them may also be part of a text or number, so finding one proves nothing; finding none does.
+_SUSPICIOUS: Final = tuple(bytes((byte,)) for byte in (0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8))
 
 
-def is_exact(payloads: list[Any], max_levels: int) -> bool:
-    """Whether the plain containers in `payloads` hold neither what ormsgpack changes nor large bytes, within `max_levels` levels.
+class _Fragments:
+    """Whether there may be an `ormsgpack.Fragment`, which is raw msgpack and leaves no trace.
+
+    It is a heap type: every instance holds a reference to it. The lowest count of references ever seen is that of no instance.
+    """
+
+    def __init__(self) -> None:
+        self._kind = getattr(ormsgpack, "Fragment", None)
+        self._references = sys.getrefcount(self._kind)
+        self._counted = self._kind is not None and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+    def may_exist(self) -> bool:
+        """False only when there is none."""
+        references = sys.getrefcount(self._kind)
+        self._references = min(self._references, references)
+        return not self._counted or references > self._references
+
+
+_fragments: Final = _Fragments()
+
+
+def shows_no_trace(packed: bytes) -> bool:
+    """Whether a document was made without bytes, bytearray, memoryview, Ext or Fragment, for certain; False says nothing.
+
+    Of use for small documents that are mostly text; others hold such bytes by chance.
+    """
+    return len(packed) <= _SMALL and not any(map(packed.__contains__, _SUSPICIOUS)) and not _fragments.may_exist()
+
+
+def has_large_bytes_on_top(value: Any) -> bool:
+    """Whether `value` is large bytes, or a plain container with some directly in it: worth knowing before they are packed in vain."""
+    kind = type(value)
+    if kind is bytes:
+        return len(value) >= LARGE
+    if kind is dict:
+        value = value.values()
+    elif kind is not list:
+        return False
+    return bytes in set(map(type, value)) and any(type(x) is bytes and len(x) >= LARGE for x in value)
+
+
+def is_exact(payloads: list[Any]) -> bool:
+    """Whether the plain containers in `payloads` hold neither what ormsgpack changes nor large bytes.
 
     Objects that are not plain are not entered: `default()` was asked about those.
     """
     level = payloads
-    for _ in range(max_levels):
+    for _ in range(_MAX_LEVELS):
         types = set(map(type, level))
         if types <= NATIVE:
             if types.isdisjoint(CONTAINERS):
@@ -36,7 +82,7 @@ def is_exact(payloads: list[Any], max_levels: int) -> bool:
         if len(level) > _WIDE:
             level = _distinct_containers(level)
         level = gc.get_referents(*level)
-    return not level
+    return False
 
 
 def _distinct_containers(level: list[Any]) -> list[Any]:

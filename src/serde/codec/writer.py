@@ -17,10 +17,10 @@ from .kind import Kind, UnstorableError, Writing
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import is_exact
+from .scan import has_large_bytes_on_top, is_exact, shows_no_trace
 
-MAX_NESTING: Final = 244  # plain containers within one another in a document; ormsgpack 1.13 stops at 255 on dumps and 1,022 on loads
-MAX_DOCUMENTS: Final = 244  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
+MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
+MAX_DOCUMENTS: Final = 255  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
 _SUSPECT: Final = 48  # documents; from here on, look for cycles
 
 _OPTIONS: Final = (
@@ -51,12 +51,17 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 
 
 def _written(obj: Any, out: Writing) -> bytes:
-    marker, documents, plain = _documents(obj, out, frozenset())
-    if not is_exact(list(plain.values()), MAX_NESTING + 1):
-        suspects = frozenset(number for number, payload in plain.items() if not is_exact([payload], MAX_NESTING + 1))
+    slow = _NOTHING if not has_large_bytes_on_top(obj) else _ROOT_ONLY
+    marker, documents, unproved = _documents(obj, out, slow)
+    if unproved and not is_exact(list(unproved.values())):
+        suspects = frozenset(number for number, payload in unproved.items() if not is_exact([payload]))
         out.buffers.clear()
-        marker, documents, _ = _documents(obj, out, suspects or frozenset(range(MAX_DOCUMENTS)))
+        marker, documents, _ = _documents(obj, out, slow | suspects)
     return frame.marshal(marker, documents, out.buffers)
+
+
+_NOTHING: Final[frozenset[int]] = frozenset()
+_ROOT_ONLY: Final = frozenset({0})
 
 
 def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, Any]]:
@@ -71,7 +76,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
         return reference
 
     documents: list[bytes] = []
-    plain: dict[int, Any] = {}
+    unproved: dict[int, Any] = {}
     payload = root
     while True:
         number = len(documents)
@@ -79,14 +84,16 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
         if number not in slow:
             try:
                 packed = ormsgpack.packb(payload, default=ask, option=_OPTIONS)
-                plain[number] = payload
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
+            else:
+                if found or not shows_no_trace(packed):
+                    unproved[number] = payload
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
         if not found:
-            return marker, documents, plain
+            return marker, documents, unproved
         if number >= _SUSPECT:
             _refuse_cycles(root, number, out)
         payload = _grouped(found, out)
@@ -117,27 +124,36 @@ def _refuse_cycles(root: Any, number: int, out: Writing) -> None:
 def _grouped(found: list[Any], out: Writing) -> list[Any]:
     """The next payload: order of the groups' objects, groups, and which object each reference means when some occur twice."""
     objs, references = list(found), None
-    distinct = dict(zip(map(id, objs), objs, strict=True))
-    if len(distinct) != len(objs):
+    if len(objs) > 1 and len(set(map(id, objs))) != len(objs):
+        distinct = {id(obj): obj for obj in objs}
         numbers = {identity: number for number, identity in enumerate(distinct)}
         references = [numbers[id(obj)] for obj in objs]
         objs = list(distinct.values())
-    members: dict[type, list[Any]] = {}
     types = list(map(type, objs))
-    for cls, obj in zip(types, objs, strict=True):
-        members.setdefault(cls, []).append(obj)
-    groups: list[Any] = []
-    places: dict[type, int] = {}
-    for cls, same in members.items():
-        places[cls] = len(groups)
-        try:
-            groups.append(_group(cls, same, out))
-        except UnstorableError:
-            if not out.pickle:
-                raise
-            # One of them, or their class, has no form of ours.
-            return _grouped_singly(objs, references, out)
-    return [_order([places[cls] for cls in types], len(groups)), groups, references]
+    try:
+        keys = {cls: _key(cls, out) for cls in set(types)}
+        if len(set(keys.values())) == 1:
+            return [None, [_group(types[0], objs, out)], references]
+        members: dict[type | Kind, list[Any]] = {}
+        for cls, obj in zip(types, objs, strict=True):
+            members.setdefault(keys[cls], []).append(obj)
+        places = {key: number for number, key in enumerate(members)}
+        groups = [_group(type(same[0]), same, out) for same in members.values()]
+        return [_order([places[keys[cls]] for cls in types], len(groups)), groups, references]
+    except UnstorableError:
+        if not out.pickle:
+            raise
+        # One of them, or its class, has no form of ours.
+        return _grouped_singly(objs, references, out)
+
+
+def _key(cls: type, out: Writing) -> type | Kind:
+    """What objects of this class are grouped by: the class, or the kind where that takes several."""
+    try:
+        kind = _kind(cls, out)
+    except UnstorableError:
+        return cls
+    return kind if kind.mixed else cls
 
 
 def _order(places: list[int], groups: int) -> Any:
