@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .drift import DriftPolicy
@@ -109,12 +109,19 @@ def listed(value: Any) -> list[Any]:
 
 
 def numbered(values: list[Any], distinct: list[Any]) -> Any:
-    """For each value its place among the distinct ones: nil where there is one only, a byte each where that is enough, else a list of ints."""
+    """For each value its place among the distinct ones; nil where there is one only."""
     if len(distinct) == 1:
         return None
     places = {value: place for place, value in enumerate(distinct)}
-    column = map(places.__getitem__, values)
-    return bytes(column) if len(distinct) <= 256 else list(column)
+    return packed_places(list(map(places.__getitem__, values)), len(distinct))
+
+
+def packed_places(places: list[int], distinct: int) -> Any:
+    """A column of places: a byte each in long columns where that is enough, else a list. Short ones stay free of bytes (see scan)."""
+    return bytes(places) if len(places) >= _LONG and distinct <= 256 else places
+
+
+_LONG: Final = 64
 
 
 def spread(column: Any, distinct: list[Any], count: int) -> Iterable[Any]:

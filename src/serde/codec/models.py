@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from . import drift
-from .classes import is_model_generic, marshal_class, name_of, stored_class
+from .classes import marshal_class, stored_class
 from .containers import keyed
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, numbered, spread
 from .layout import Layout, layout_of
@@ -45,8 +46,10 @@ def model_layout(cls: type) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is worked out once for every model class: its head in the group, and whether it has slots of its own."""
+    """What is worked out once for every model class: its name, its head in the group, and whether it has slots of its own."""
 
+    module: str
+    qualname: str
     head: list[Any]
     has_slots: bool
 
@@ -58,15 +61,14 @@ _MAX_PLANS: Final = 4096  # classes; those made at run time would otherwise stay
 def _plan(cls: type) -> _Plan:
     """The plan of a class, whose name is checked every time: another class may have taken it since."""
     plan = _plans.get(cls)
-    if plan is None:
-        plan = _Plan([marshal_class(cls), *_fields(cls)], bool(model_layout(cls).slots))
-        if len(_plans) >= _MAX_PLANS:
-            _plans.clear()
-        _plans[cls] = plan
-    elif is_model_generic(cls):
-        marshal_class(cls)
-    else:
-        name_of(cls)
+    if plan is not None:
+        loaded = sys.modules.get(plan.module)
+        if loaded is not None and loaded.__dict__.get(plan.qualname) is cls:
+            return plan
+    plan = _Plan(cls.__module__, cls.__qualname__, [marshal_class(cls), *_fields(cls)], bool(model_layout(cls).slots))
+    if len(_plans) >= _MAX_PLANS:
+        _plans.clear()
+    _plans[cls] = plan
     return plan
 
 

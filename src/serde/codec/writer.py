@@ -7,17 +7,18 @@ document, and so on until nothing is left: no recursion, and what is plain never
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 import ormsgpack
 
 from ...errors import SealpointError, ValueNotStorableError
 from . import dispatch, frame, trace
-from .kind import Kind, UnstorableError, Writing
+from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import has_large_bytes_on_top, is_exact, shows_no_trace
+from .scan import has_large_bytes_on_top, is_exact, is_exact_and_plain, shows_no_trace
 
 MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
 MAX_DOCUMENTS: Final = 255  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
@@ -51,10 +52,10 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 
 
 def _written(obj: Any, out: Writing) -> bytes:
-    slow = _NOTHING if not has_large_bytes_on_top(obj) else _ROOT_ONLY
+    slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
     marker, documents, unproved = _documents(obj, out, slow)
-    if unproved and not is_exact(list(unproved.values())):
-        suspects = frozenset(number for number, payload in unproved.items() if not is_exact([payload]))
+    if unproved and not _proved(unproved, len(documents)):
+        suspects = frozenset(number for number, parts in unproved.items() if not is_exact(parts))
         out.buffers.clear()
         marker, documents, _ = _documents(obj, out, slow | suspects)
     return frame.marshal(marker, documents, out.buffers)
@@ -64,19 +65,28 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 _ROOT_ONLY: Final = frozenset({0})
 
 
-def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, Any]]:
-    """The marker, the documents, and by number the payloads that were packed as they are and have yet to be proved exact."""
-    marker = frame.fresh_marker()
-    reference = ormsgpack.Ext(frame.REFERENCE, marker)
+def _proved(unproved: dict[int, list[Any]], documents: int) -> bool:
+    if documents == 1:
+        return is_exact_and_plain(unproved[0][0])
+    return is_exact(list(chain.from_iterable(unproved.values())))
+
+
+def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, list[Any]]]:
+    """The marker, the documents, and by number what was packed as it is and has yet to be proved exact."""
+    marker = frame.NO_MARKER
+    reference: Any = None
     found: list[Any] = []
-    append = found.append
 
     def ask(part: Any) -> ormsgpack.Ext:
-        append(part)
+        nonlocal marker, reference
+        if reference is None:
+            marker = frame.fresh_marker()
+            reference = ormsgpack.Ext(frame.REFERENCE, marker)
+        found.append(part)
         return reference
 
     documents: list[bytes] = []
-    unproved: dict[int, Any] = {}
+    unproved: dict[int, list[Any]] = {}
     payload = root
     while True:
         number = len(documents)
@@ -87,8 +97,9 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
             else:
-                if found or not shows_no_trace(packed):
-                    unproved[number] = payload
+                if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
+                    # Of a later document's columns, only the groups are made of the user's values.
+                    unproved[number] = payload[1] if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
@@ -139,7 +150,7 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
             members.setdefault(keys[cls], []).append(obj)
         places = {key: number for number, key in enumerate(members)}
         groups = [_group(type(same[0]), same, out) for same in members.values()]
-        return [_order([places[keys[cls]] for cls in types], len(groups)), groups, references]
+        return [packed_places([places[keys[cls]] for cls in types], len(groups)), groups, references]
     except UnstorableError:
         if not out.pickle:
             raise
@@ -156,12 +167,6 @@ def _key(cls: type, out: Writing) -> type | Kind:
     return kind if kind.mixed else cls
 
 
-def _order(places: list[int], groups: int) -> Any:
-    if groups == 1:
-        return None
-    return bytes(places) if groups <= 256 else places
-
-
 def _grouped_singly(objs: list[Any], references: list[int] | None, out: Writing) -> list[Any]:
     """With the pickle fallback: as above, but an object that its kind refuses goes to pickle, and only that one."""
     members: dict[tuple[type, bool], list[Any]] = {}
@@ -172,7 +177,8 @@ def _grouped_singly(objs: list[Any], references: list[int] | None, out: Writing)
         members.setdefault(key, []).append(obj)
     places = {key: number for number, key in enumerate(members)}
     groups = [_group(cls, same, out, PICKLED if refused else None) for (cls, refused), same in members.items()]
-    return [_order([places[key] for key in keys], len(groups)), groups, references]
+    order = None if len(groups) == 1 else packed_places([places[key] for key in keys], len(groups))
+    return [order, groups, references]
 
 
 def _is_refused(obj: Any, out: Writing) -> bool:
