@@ -44,11 +44,12 @@ def name_of(cls: type) -> list[str]:
         UnstorableError: they do not: a local class, or another one of that name.
     """
     module, qualname = cls.__module__, cls.__qualname__
-    if static_lookup(module, qualname) is not cls:
-        raise UnstorableError(
-            "its class cannot be found again under its name: define it at the top of a module (not inside a function), under a name of its own"
-        )
-    return [module, qualname]
+    loaded = sys.modules.get(module)
+    if loaded is not None and vars(loaded).get(qualname) is cls or static_lookup(module, qualname) is cls:
+        return [module, qualname]
+    raise UnstorableError(
+        "its class cannot be found again under its name: define it at the top of a module (not inside a function), under a name of its own"
+    )
 
 
 def resolve(module: Any, qualname: Any, trust: Trust) -> type:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copyreg
 import types
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -50,7 +49,8 @@ class Layout:
         return state
 
 
-_layouts: weakref.WeakKeyDictionary[type, dict[frozenset[type], Layout | str]] = weakref.WeakKeyDictionary()
+_layouts: Final[dict[tuple[type, frozenset[type]], Layout | str]] = {}
+_MAX_LAYOUTS: Final = 4096  # classes; those made at run time would otherwise stay for ever
 
 
 def layout_of(cls: type, native: frozenset[type]) -> Layout:
@@ -63,14 +63,15 @@ def layout_of(cls: type, native: frozenset[type]) -> Layout:
     Raises:
         UnstorableError: there is more to its instances than state.
     """
-    known = _layouts.setdefault(cls, {})
-    found = known.get(native)
+    found = _layouts.get((cls, native))
     if found is None:
         try:
             found = _examine(cls, native)
         except UnstorableError as exc:
             found = exc.reason
-        known[native] = found
+        if len(_layouts) >= _MAX_LAYOUTS:
+            _layouts.clear()
+        _layouts[cls, native] = found
     if isinstance(found, str):
         raise UnstorableError(found)
     return found

@@ -91,8 +91,8 @@ class Trust:
         if self.names is None:
             return True
         return any(
-            name in allowed
-            for name in ((module, qualname), (module, qualname.rpartition(".")[2]))
+            (module, name) in allowed
+            for name in (qualname, qualname.rpartition(".")[2])
             for allowed in (LANGGRAPH_SAFE, OWN_SAFE, self.names)
         )
 
