@@ -33,3 +33,5 @@ def read_bytes(stored: Any, source: Reading, kind: type) -> Any:
     with memoryview(made) as room:
         copy_into(room, view)
     return made
+
+

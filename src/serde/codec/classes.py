@@ -19,9 +19,7 @@ from .trust import Trust
 
 _SINGLE: Final = {"none": type(None), "any": typing.Any, "ellipsis": Ellipsis, "never": typing.Never}
 _ALIASES: Final = {
-    name: value
-    for name, value in vars(typing).items()
-    if isinstance(value, type(typing.List)) or type(value) is type(typing.Tuple)  # noqa: UP006 - the typing objects themselves are meant
+    name: value for name, value in vars(typing).items() if isinstance(value, type(typing.List)) or type(value) is type(typing.Tuple)  # noqa: UP006 - the typing objects themselves are meant
 }
 _MAX_NESTING: Final = 32  # type arguments within type arguments; type checkers stop far earlier
 
@@ -122,9 +120,7 @@ def stored_class(head: Any, code: int, source: Reading) -> type:
     except UnstorableError as exc:
         raise SchemaDriftError(f"stored objects of {cls.__module__}.{cls.__qualname__} cannot be restored now: {exc.reason}") from None
     if now != code:
-        raise SchemaDriftError(
-            f"{cls.__module__}.{cls.__qualname__} has become another kind of class since its objects were stored; register a codec"
-        )
+        raise SchemaDriftError(f"{cls.__module__}.{cls.__qualname__} has become another kind of class since its objects were stored; register a codec")
     return cls
 
 

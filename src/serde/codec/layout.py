@@ -19,9 +19,7 @@ _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _POINTER: Final = object.__basicsize__ // 2
 _OPINIONS: Final = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
 # Generated or inherited versions of those methods that say no more than "all slots and __dict__".
-_GENERATED_BY: Final = frozenset(
-    {"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"}
-)
+_GENERATED_BY: Final = frozenset({"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"})
 CACHED_HASH: Final = "_attrs_cached_hash"  # attrs 26, cache_hash=True: holds for one process only
 
 
@@ -90,9 +88,7 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
         if base in native or base is object:
             continue
         if not base.__flags__ & _HEAP_TYPE or base.__flags__ & _IMMUTABLE:
-            raise UnstorableError(
-                f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class"
-            )
+            raise UnstorableError(f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class")
         members = [(name, member) for name, member in vars(base).items() if isinstance(member, types.MemberDescriptorType)]
         _check_size(base, len(members))
         for name, member in members:

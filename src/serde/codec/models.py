@@ -159,7 +159,9 @@ def _fields(cls: Any) -> list[str]:
     return [drift.joined(cls.__pydantic_fields__), drift.joined(cls.__private_attributes__)]
 
 
-def _adapt(cls: Any, stored: list[Any], mine: list[int], dicts: list[Any], sets: list[set[str]], privates: Any, source: Reading) -> Any:
+def _adapt(
+    cls: Any, stored: list[Any], mine: list[int], dicts: list[Any], sets: list[set[str]], privates: Any, source: Reading
+) -> Any:
     """Adapts the objects at `mine`, those of this class; returns the private values of all."""
     before, before_private = stored
     current, current_private = _fields(cls)
