@@ -40,15 +40,23 @@ LANGGRAPH_SAFE: Final[frozenset[Name]] = frozenset(
         *((f"langchain_core.messages.{module}", name + suffix) for module, name in _MESSAGES.items() for suffix in ("", "Chunk")),
         ("langchain_core.messages.modifier", "RemoveMessage"),
         ("langchain_core.documents.base", "Document"),
-        *(("langgraph.types", name) for name in ("Send", "TimeoutPolicy", "Interrupt", "Command", "StateSnapshot", "PregelTask", "Overwrite")),
+        *(
+            ("langgraph.types", name)
+            for name in ("Send", "TimeoutPolicy", "Interrupt", "Command", "StateSnapshot", "PregelTask", "Overwrite")
+        ),
         ("langgraph.store.base", "Item"),
         ("langgraph.store.base", "GetOp"),
     }
 )
-_EXCEPTIONS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException))
+_EXCEPTIONS: Final = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+)
 OWN_SAFE: Final[frozenset[Name]] = frozenset(
     {
-        *(("builtins", name) for name in ("bool", "bytearray", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type")),
+        *(
+            ("builtins", name)
+            for name in ("bool", "bytearray", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type")
+        ),
         *(("builtins", name) for name in _EXCEPTIONS),
         *(("collections", name) for name in ("ChainMap", "Counter", "OrderedDict", "UserDict", "UserList", "UserString", "defaultdict")),
         ("fractions", "Fraction"),
@@ -56,6 +64,7 @@ OWN_SAFE: Final[frozenset[Name]] = frozenset(
         ("pydantic.types", "SecretStr"),
         ("pydantic.types", "SecretBytes"),
         ("types", "SimpleNamespace"),
+        ("uuid", "SafeUUID"),
         *(("numpy", name) for name in ("matrix", "recarray", "record")),
         *(("numpy.rec", name) for name in ("recarray", "record")),
     }

@@ -83,7 +83,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             marker = frame.fresh_marker()
             reference = ormsgpack.Ext(frame.REFERENCE, marker)
         found.append(part)
-        return reference
+        return reference  # type: ignore[no-any-return]  # it starts as None
 
     documents: list[bytes] = []
     unproved: dict[int, list[Any]] = {}
@@ -216,9 +216,11 @@ def _group(cls: type, objs: list[Any], out: Writing, kind: Kind | None = None) -
 
 
 def _first_refused(cls: type, objs: list[Any], out: Writing, kind: Kind | None) -> Any:
-    for obj in objs if kind is not None and len(objs) > 1 else ():
+    if kind is None:
+        return objs[0]
+    for obj in objs:
         try:
-            kind.encode(cls, [obj], Writing(out.codecs, out.pickle))
+            kind.encode(cls if not kind.mixed else type(obj), [obj], Writing(out.codecs, out.pickle))
         except UnstorableError:
             return obj
     return objs[0]
