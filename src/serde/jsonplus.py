@@ -12,7 +12,7 @@ from ..errors import TagError, TypeRefusedError
 from .codec import langgraph_reader, reader, writer
 from .codec.drift import DriftPolicy
 from .codec.registry import Codec
-from .codec.trust import Trust, names_of, strict_by_environment
+from .codec.trust import Trust, strict_by_environment
 
 TAG: Final = "msgpack1"
 
@@ -54,10 +54,9 @@ class JsonPlus:
     ) -> None:
         self._pickle = bool(pickle_fallback)
         self._drift = DriftPolicy(on_drift)
-        listed = names_of(() if allowed_types is None else allowed_types)
+        self._untrusted = Trust.in_types(() if allowed_types is None else allowed_types)
         narrowed = allowed_types is not None or strict_by_environment()
-        self._untrusted = Trust(listed)
-        self._trusted = Trust(listed if narrowed else None)
+        self._trusted = self._untrusted if narrowed else Trust(None)
         self._by_type: MappingProxyType[type, Codec] = MappingProxyType({})
         self._by_name: MappingProxyType[str, Codec] = MappingProxyType({})
 
@@ -83,9 +82,9 @@ class JsonPlus:
             ConfigurationError: an entry is neither a class nor a pair of module and name.
         """
         clone = copy.copy(self)
-        extra = names_of(extra_allowlist)
-        clone._untrusted = Trust((self._untrusted.names or frozenset()) | extra)
-        clone._trusted = Trust(None if self._trusted.names is None else self._trusted.names | extra)
+        extra = Trust.in_types(extra_allowlist)
+        clone._untrusted = self._untrusted.and_also(extra)
+        clone._trusted = self._trusted.and_also(extra)
         return clone
 
     # --- what the chain calls -------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def resolve(module: Any, qualname: Any, trust: Trust) -> type:
             raise MissingTypeError(
                 f"a stored value needs {module}.{qualname}, whose module cannot be imported ({type(exc).__name__}); restore it where it was"
             ) from exc
-    found = static_lookup(module, qualname)
+    found = static_lookup(module, qualname) or trust.classes.get((module, qualname))
     if found is None:
         raise MissingTypeError(f"a stored value needs {module}.{qualname}, which is not there any more; restore it where it was")
     if not isinstance(found, type):

@@ -89,6 +89,8 @@ class _Reader:
             return _DeltaSnapshot(value)
         if code == 6:
             return _array(*value)
+        if code not in range(6):
+            raise MalformedError
         module, name, argument = value[:3]
         if (module, name) == ("re", "compile") and code == 1:
             return _pattern(*argument)
@@ -105,9 +107,7 @@ class _Reader:
             return cls(*argument)
         if code == 2:
             return cls(**argument)
-        if code in (4, 5):
-            return _model(cls, argument, "construct" if code == 4 else "model_construct")
-        raise MalformedError
+        return _model(cls, argument, "construct" if code == 4 else "model_construct")
 
     def _class(self, module: Any, name: Any) -> Any:
         """The class; LangGraph wrote `__name__`, so a nested class is found only by the module's own dictionary, or by its qualified name."""
