@@ -188,7 +188,12 @@ def _field_default(field: Any) -> Callable[[Any], Any]:
 
 
 def _private_default(attribute: Any) -> Callable[[Any], Any]:
-    return lambda _state: attribute.get_default()
+    factory = attribute.default_factory
+    if factory is None:
+        return lambda _state: attribute.get_default()
+    if getattr(attribute, "default_factory_takes_validated_data", False):
+        return lambda state: factory(state)
+    return drift.made_by(factory)
 
 
 def _parts(obj: Any) -> list[Part]:
