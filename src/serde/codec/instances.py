@@ -43,7 +43,7 @@ def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     dicts = None if layout.get_dict is None else list(map(layout.get_dict, objs))
     if dicts is not None and any(CACHED_HASH in state for state in dicts):
         dicts = [{**state, CACHED_HASH: None} for state in dicts]
-    slots = list(map(layout.read_slots, objs)) if layout.slots else None
+    slots = list(map(layout.read_slots, objs)) if layout.slots or dicts is None else None
     return [marshal_class(cls), _fields(cls), dicts, slots, len(objs)]
 
 
