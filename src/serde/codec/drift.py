@@ -36,11 +36,23 @@ class DriftPolicy:
         """
         where = f"{cls.__module__}.{cls.__qualname__}"
         if self.on_drift == "error":
-            raise SchemaDriftError(f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift")
+            raise SchemaDriftError(
+                f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift"
+            )
         key = (cls.__module__, cls.__qualname__)
         if self.on_drift == "warn" and key not in _reported and len(_reported) < _MAX_REPORTED:
             _reported.add(key)
             _log.warning("stored objects of %s have fields that the class lacks; dropped: %s", where, ", ".join(names))
+
+
+def always(value: Any) -> Callable[[Any], Any]:
+    """A default that is `value` whatever the state."""
+    return lambda _state: value
+
+
+def made_by(factory: Callable[[], Any]) -> Callable[[Any], Any]:
+    """A default that `factory` makes anew for every object."""
+    return lambda _state: factory()
 
 
 def joined(names: Any) -> str:

@@ -19,7 +19,9 @@ _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _POINTER: Final = object.__basicsize__ // 2
 _OPINIONS: Final = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
 # Generated or inherited versions of those methods that say no more than "all slots and __dict__".
-_GENERATED_BY: Final = frozenset({"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"})
+_GENERATED_BY: Final = frozenset(
+    {"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"}
+)
 CACHED_HASH: Final = "_attrs_cached_hash"  # attrs 26, cache_hash=True: holds for one process only
 
 
@@ -88,7 +90,9 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
         if base in native or base is object:
             continue
         if not base.__flags__ & _HEAP_TYPE or base.__flags__ & _IMMUTABLE:
-            raise UnstorableError(f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class")
+            raise UnstorableError(
+                f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class"
+            )
         members = [(name, member) for name, member in vars(base).items() if isinstance(member, types.MemberDescriptorType)]
         _check_size(base, len(members))
         for name, member in members:
@@ -101,11 +105,12 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
             break
     if dict_owner is not None and not isinstance(dict_owner, (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise UnstorableError("its class redefines __dict__")
+    if cls.__dictoffset__ == 0:
+        dict_owner = None
     slots.pop("__dict__", None)
-    has_dict = dict_owner is not None and cls.__dictoffset__ != 0
     return Layout(
-        dict_owner.__get__ if has_dict else None,
-        dict_owner.__set__ if has_dict else None,
+        getattr(dict_owner, "__get__", None),
+        getattr(dict_owner, "__set__", None),
         tuple((name, member.__get__, member.__set__) for name, member in slots.items()),
     )
 

@@ -45,7 +45,8 @@ def cycle_path(root: Any, kind_of: KindOf, out: Writing) -> str | None:
         if parts is None:
             if id(obj) in inside:
                 return _cut([*path, step])
-            if type(obj) in _LEAVES or id(obj) in done:
+            if type(obj) in _LEAVES or type(obj) in out.codecs or id(obj) in done:
+                # What a user's codec makes of an object can be new every time, without end; the limit on depth stops that.
                 continue
             kept.append(obj)
             inside.add(id(obj))
@@ -91,5 +92,3 @@ def _cut(path: list[str]) -> str:
     if len(path) > _MAX_STEPS:
         path = [*path[: _MAX_STEPS // 2], "…", *path[-_MAX_STEPS // 2 :]]
     return "".join(path)
-
-
