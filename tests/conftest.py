@@ -1,10 +1,11 @@
-"""What every test stands on: no key of the developer's machine, and a ring of fresh keys; nothing that only one part needs."""
+"""What every test stands on: nothing of the developer's machine reaches it, and no clock judges it; nothing that only one part needs."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,12 @@ from sealpoint import Keyring
 
 # Contract suites, too, say what differed.
 pytest.register_assert_rewrite(*(f"tests.{part.name}" for part in Path(__file__).parent.iterdir() if part.is_dir()))
+
+if find_spec("hypothesis"):  # the environment without extras has none
+    from hypothesis import settings
+
+    settings.register_profile("untimed", settings(), deadline=None)
+    settings.load_profile("untimed")
 
 _VARIABLES = ("SEALPOINT_", "LANGGRAPH_", "LANGCHAIN_", "LANGSMITH_", "AWS_")
 
