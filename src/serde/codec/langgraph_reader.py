@@ -116,7 +116,8 @@ class _Reader:
     # --- json --------------------------------------------------------------------------------------------------------
 
     def json(self, data: bytes) -> Any:
-        return json.loads(data, object_hook=self._revived)
+        # As text: given bytes, json guesses among encodings.
+        return json.loads(str(data, "utf-8"), object_hook=self._revived)
 
     def _revived(self, value: Mapping[str, Any]) -> Any:
         """An object for a constructor envelope of an allowed type; anything else stays the dict it is, because a user can post such a dict."""
@@ -164,7 +165,7 @@ def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:
-    dtype = arrays.numpy().dtype(described)
+    dtype = arrays.simple_dtype(described)
     if dtype.hasobject:
         raise DecodeError(
             "a value that LangGraph wrote holds a numpy object array, which it stored as memory addresses; its contents are lost"
