@@ -1,6 +1,7 @@
 """Writes docs/serde-table.md: what is kept, what is refused and why, with LangGraph's serializer beside ours.
 
-``python -m tests.serde.make_table``. Every value is tried in a forked process of its own, because some kill the process that reads them back.
+``python -m tests.serde.make_table``. Every value is tried in a forked process of its own, because some kill the process that reads them
+back.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ _SECONDS = 20
 
 HEAD = """# What is kept, what is refused, and why
 
-Made by `python -m tests.serde.make_table` from the corpus in `tests/corpus/values.py`: values that public bug reports say break checkpoint
-serializers. A test fails when this page is not current. Every value goes through `dumps_typed` and `loads_typed` once; "kept" means that type and
-value are the same, in every nested part. Sealpoint: `sealed_serializer(keys)`, pickle off. LangGraph: `JsonPlusSerializer()` of
-langgraph-checkpoint {version}, pickle off; where it wrote one line of log, or none, and answered something else, that is *changed*.
+Made by `python -m tests.serde.make_table` from the corpus in `tests/corpus/values.py`: values that public bug reports say break
+checkpoint serializers. A test fails when this page is not current. Every value goes through `dumps_typed` and `loads_typed` once; "kept"
+means that type and value are the same, in every nested part. Sealpoint: `sealed_serializer(keys)`, pickle off. LangGraph:
+`JsonPlusSerializer()` of langgraph-checkpoint {version}, pickle off; where it answered something else, with a line of log or without, that
+is *changed*.
 
 | | kept | refused on dumps | changed silently | raises or crashes on loads |
 |---|---:|---:|---:|---:|
@@ -110,7 +112,10 @@ def page() -> str:
         results = [(case, outcome(case, ours), outcome(case, theirs)) for case in CASES]
     rows = [f"| {case.name} | {cell(mine)} | {cell(other)} | {cell(case.ref)} |" for case, mine, other in results]
     total = len(results)
-    summary = [_summary(f"Sealpoint, of {total}", [mine for _, mine, _ in results]), _summary(f"LangGraph, of {total}", [other for *_, other in results])]
+    summary = [
+        _summary(f"Sealpoint, of {total}", [mine for _, mine, _ in results]),
+        _summary(f"LangGraph, of {total}", [other for *_, other in results]),
+    ]
     return HEAD.format(version=version("langgraph-checkpoint"), summary="\n".join(summary), rows="\n".join(rows))
 
 
