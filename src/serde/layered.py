@@ -16,6 +16,7 @@ from ..errors import ConfigurationError, NotSealedError, SealpointError, TagErro
 from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
 from .legacy import LegacyReader, legacy_kind
+from .tags import framed, peeled, unframed, with_layer
 
 _LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
 Data = bytes | bytearray | memoryview
@@ -32,8 +33,8 @@ class LayeredSerializer(JsonPlusSerializer):
 
     Args:
         base: `sealpoint.serde.JsonPlus()`, or anything with `dumps_typed` and `loads_typed`.
-        layers: for example ``Zstd(), AesGcm(keys)``; anything that follows `sealpoint.ciphers.Layer`. A LangGraph `CipherProtocol` goes into
-            `sealpoint.serde.CipherLayer` first.
+        layers: for example ``Zstd(), AesGcm(keys)``; anything that follows `sealpoint.ciphers.Layer`. A LangGraph `CipherProtocol` goes
+            into `sealpoint.serde.CipherLayer` first.
         scope: separates applications that share a key: a value sealed under one scope does not open under another.
         legacy: opens what LangGraph's serializers wrote, while it is given. None refuses it.
         on_event: called for every seal, open and refusal.
@@ -53,7 +54,8 @@ class LayeredSerializer(JsonPlusSerializer):
         super().__init__()
         self._base = _checked_base(base)
         self._layers = _checked_layers(layers)
-        self._sealed = any(layer.authenticates_tag for layer in self._layers)
+        self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
+        self._inner = self._layers if self._outer is None else self._layers[:-1]
         self._unbound = Context.unbound(scope)
         self._legacy = legacy
         self._recorder = Recorder(on_event)
@@ -87,11 +89,9 @@ class LayeredSerializer(JsonPlusSerializer):
             KeyAccessError, RetryableError: from the key source; nothing was sealed.
         """
         try:
-            tag, data = self._base.dumps_typed(obj)
-            for layer in self._layers:
-                tag, data = _applied(layer, tag, layer.encode(data, tag, context), data)
+            tag, data = self._done(obj, self._layers, context)
         except SealpointError as exc:
-            self._refused(exc, b"")
+            self._refused(exc)
             raise
         self._recorder.record("seal", self._key_id(data))
         return tag, data
@@ -104,21 +104,55 @@ class LayeredSerializer(JsonPlusSerializer):
             IntegrityError: damaged, forged, relabelled or moved; nothing was parsed.
             KeyAccessError: supply the key that the message names.
         """
+        sealed = b""
         try:
-            data = _as_bytes(data)
+            sealed = _as_bytes(data)
+            if not isinstance(tag, str):
+                raise NotSealedError(f"a stored value has a type tag; the saver returned {type(tag).__name__} for it")
             if not self._outermost_is_ours(tag):
-                return self._open_foreign(tag, data)
-            key_id = self._key_id(data)
-            authenticated = False
-            for layer in reversed(self._layers):
-                if (inner := _peeled(layer, tag)) is not None:
-                    data, tag = layer.decode(data, inner, context), inner
-                    authenticated = authenticated or layer.authenticates_tag
-            value = self._load(tag, data, authenticated)
+                return self._open_foreign(tag, sealed)
+            value = self._undone(tag, sealed, self._layers, context)
         except SealpointError as exc:
-            self._refused(exc, data)
+            self._refused(exc, sealed)
             raise
-        self._recorder.record("open", key_id)
+        self._recorder.record("open", self._key_id(sealed))
+        return value
+
+    def seal_cell(self, obj: Any, context: Context) -> bytes:
+        """`obj` as bare bytes, for a place that has no column for the tag: there the tag is the first field of what is encrypted.
+
+        Format: the outermost layer, with an empty inner tag, over tag length (1) | tag | data (docs/spec/envelope-v1.md, "Cells").
+
+        Raises:
+            As `seal`.
+        """
+        try:
+            tag, data = self._done(obj, self._inner, context)
+            cell = framed(tag, data)
+            if self._outer is not None:
+                cell = _whole(self._outer, self._outer.encode(cell, "", context))
+        except SealpointError as exc:
+            self._refused(exc)
+            raise
+        self._recorder.record("seal", self._key_id(cell))
+        return cell
+
+    def open_cell(self, cell: Data, context: Context) -> Any:
+        """The object of a cell that `seal_cell` made with `context`; a value of `seal` does not open here, nor a cell there.
+
+        Raises:
+            As `open`.
+        """
+        sealed = b""
+        try:
+            sealed = _as_bytes(cell)
+            plain = sealed if self._outer is None else self._outer.decode(sealed, "", context)
+            tag, data = unframed(plain)
+            value = self._undone(tag, data, self._inner, context, authenticated=self._outer is not None)
+        except SealpointError as exc:
+            self._refused(exc, sealed)
+            raise
+        self._recorder.record("open", self._key_id(sealed))
         return value
 
     async def aseal(self, obj: Any, context: Context) -> tuple[str, bytes]:
@@ -138,10 +172,31 @@ class LayeredSerializer(JsonPlusSerializer):
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
+    def _done(self, obj: Any, layers: tuple[Layer, ...], context: Context) -> tuple[str, bytes]:
+        """The base's payload with `layers` applied to it."""
+        tag, data = self._base.dumps_typed(obj)
+        if not tag:
+            raise ConfigurationError(f"the base {type(self._base).__name__} gave a value an empty tag")
+        for layer in layers:
+            encoded = layer.encode(data, tag, context)
+            if encoded is None and layer.may_skip and peeled(tag, layer.name) is None:
+                continue
+            data, tag = _whole(layer, encoded), with_layer(tag, layer.name)
+        return tag, data
+
+    def _undone(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool = False) -> Any:
+        """The object under `layers`, which the tag was checked to name."""
+        for layer in reversed(layers):
+            inner = peeled(tag, layer.name)
+            if inner is not None:
+                data, tag = layer.decode(data, inner, context), inner
+                authenticated = authenticated or layer.authenticates_tag
+        return self._load(tag, data, authenticated)
+
     def _outermost_is_ours(self, tag: str) -> bool:
         """Whether every layer that may not be skipped is in the tag, in order: decided before a byte is looked at."""
         for depth, layer in enumerate(reversed(self._layers)):
-            inner = _peeled(layer, tag)
+            inner = peeled(tag, layer.name)
             if inner is not None:
                 tag = inner
             elif layer.may_skip:
@@ -162,7 +217,7 @@ class LayeredSerializer(JsonPlusSerializer):
         if kind is None:
             raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
         for layer in reversed(self._layers):
-            if layer.may_skip and (inner := _peeled(layer, tag)) is not None:
+            if layer.may_skip and (inner := peeled(tag, layer.name)) is not None:
                 data, tag = layer.decode(data, inner, self._unbound), inner
         tag, data = self._legacy.plain(tag, data)
         value = self._load(tag, data, authenticated=False)
@@ -179,8 +234,8 @@ class LayeredSerializer(JsonPlusSerializer):
         ask = getattr(self._layers[-1], "key_id", None) if self._layers else None
         return ask(data) if ask is not None else ""
 
-    def _refused(self, exc: SealpointError, data: Data) -> None:
-        self._recorder.record("refuse", self._key_id(data) if isinstance(data, bytes) else "", type(exc).__name__)
+    def _refused(self, exc: SealpointError, sealed: bytes = b"") -> None:
+        self._recorder.record("refuse", self._key_id(sealed), type(exc).__name__)
 
 
 def _checked_base(base: BaseSerializer) -> BaseSerializer:
@@ -199,21 +254,16 @@ def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
         if layer.authenticates_tag and layer.may_skip:
             raise ConfigurationError(f"the layer {layer.name!r} authenticates, so it may not be skipped")
     if any(layer.authenticates_tag for layer in layers) and not layers[-1].authenticates_tag:
-        raise ConfigurationError(f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before")
+        raise ConfigurationError(
+            f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before"
+        )
     return layers
 
 
-def _peeled(layer: Layer, tag: str) -> str | None:
-    """The tag without the layer's name, or None when it does not end with it."""
-    return tag[: -len(layer.name) - 1] if tag.endswith(f"+{layer.name}") else None
-
-
-def _applied(layer: Layer, tag: str, encoded: bytes | None, data: bytes) -> tuple[str, bytes]:
-    if encoded is not None:
-        return f"{tag}+{layer.name}", encoded
-    if not layer.may_skip or _peeled(layer, tag) is not None:
+def _whole(layer: Layer, encoded: bytes | None) -> bytes:
+    if encoded is None:
         raise ConfigurationError(f"the layer {layer.name!r} skipped a value that it may not skip")
-    return tag, data
+    return encoded
 
 
 def _as_bytes(data: Data) -> bytes:

@@ -21,7 +21,7 @@ MAX_KEY_BYTES: Final = 1024  # Amazon S3 user guide, "Naming Amazon S3 objects"
 MAX_SEGMENT_BYTES: Final = 255  # NAME_MAX of Linux file systems; SeaweedFS has the same limit
 BATCH: Final = 1000  # keys in one S3 DeleteObjects call or ListObjectsV2 page (API reference)
 
-# What needs no escaping in a URL, in a file name, or in S3's own list of safe characters. No segment starts with a dot: those are a store's own.
+# What needs no escaping in a URL, a file name, or S3's list of safe characters. No segment starts with a dot: those are a store's own.
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}", re.ASCII)
 
 
@@ -162,8 +162,8 @@ def check_key(key: str) -> str:
     """
     if len(key) > MAX_KEY_BYTES or not all(_SEGMENT.fullmatch(segment) for segment in key.split("/")):
         raise ConfigurationError(
-            f"not an object key: {key[:80]!r}; a key is at most {MAX_KEY_BYTES} characters, in segments of A-Z a-z 0-9 _ . - joined by '/', "
-            f"each 1 to {MAX_SEGMENT_BYTES} long and not starting with a dot"
+            f"not an object key: {key[:80]!r}; a key is at most {MAX_KEY_BYTES} characters, in segments of A-Z a-z 0-9 _ . - "
+            f"joined by '/', each 1 to {MAX_SEGMENT_BYTES} long and not starting with a dot"
         )
     return key
 

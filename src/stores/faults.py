@@ -24,8 +24,8 @@ class Fault:
 
     Args:
         operation: at which kind of request.
-        kind: ``refuse`` (nothing happens, `StoreUnavailableError`), ``lost_reply`` (it happens, then `StoreUnavailableError`), ``slow`` (it happens
-            after `seconds`), ``stop`` (`Stopped`, before anything happens).
+        kind: ``refuse`` (nothing happens, `StoreUnavailableError`), ``lost_reply`` (it happens, then `StoreUnavailableError`),
+            ``slow`` (it happens after `seconds`), ``stop`` (`Stopped`, before anything happens).
         key_contains: only where a key or prefix contains this.
         skip: lets so many matching requests pass first.
         times: how often it strikes.

@@ -1,7 +1,8 @@
 """A store in a local folder: atomic, durable, and safe between processes on one machine; not for network file systems without locks.
 
-One object is one file. A write goes to a file of its own, is flushed, and is then renamed into place, so a reader sees the old object or the new one. Writers of one key exclude each other by a lock file, which the operating system frees when a process ends. What a killed
-writer leaves behind lies in ``.tmp`` and is removed after a day.
+One object is one file. A write goes to a file of its own, is flushed, and is then renamed into place, so a reader sees the old object or the
+new one. Writers of one key exclude each other by a lock file, which the operating system frees when a process ends. What a killed writer leaves
+behind lies in ``.tmp`` and is removed after a day.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class FolderStore(BlockingStore):
         temporary = self._root / _TMP / secrets.token_hex(16)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with open(descriptor, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 if self._durable:
@@ -191,7 +192,7 @@ class FolderStore(BlockingStore):
             folder = folder.parent
 
     def _names(self, base: str) -> Sequence[tuple[str, bool]]:
-        """Names in the folder `base` ("" or ending with a slash), as the bytes of the keys below them sort; a folder's keys go on with a slash."""
+        """Names in the folder `base` ("" or ending with a slash), as the keys below them sort: a folder's go on with a slash."""
         if not can_have_keys(base):
             return []
         try:
