@@ -149,3 +149,14 @@ def test_versions_cannot_collide_between_forks(keyring: Keyring) -> None:
     assert all(version > first for version in drawn)
     assert saver.get_next_version(9, None) < saver.get_next_version(10, None)
     assert saver.get_next_version(9.0, None).startswith("0" * 30 + "10.")
+
+
+def test_an_empty_store_lists_nothing(saver: ObjectSaver) -> None:
+    assert list(saver.list(None)) == list(saver.list(config())) == list(saver.list({"configurable": {"thread_id": "t"}})) == []
+    assert list(saver.threads()) == []
+    assert saver.get_tuple(config()) is None
+    assert saver.get_delta_channel_history(config=config(), channels=["a"]) == {"a": {"writes": []}}
+    saver.delete_thread("t")
+    saver.prune(["t"])
+    saver.copy_thread("t", "u")
+    assert list(saver.threads()) == []
