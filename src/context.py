@@ -100,9 +100,7 @@ class Context:
         return cls(Kind.UNBOUND, _fields(_text("scope", scope), b"\x00"), form)
 
     @classmethod
-    def checkpoint(
-        cls, scope: str, thread_id: str, checkpoint_ns: str, checkpoint_id: str, *, form: Form = Form.WRAPPED_SAVER
-    ) -> Context:
+    def checkpoint(cls, scope: str, thread_id: str, checkpoint_ns: str, checkpoint_id: str, *, form: Form = Form.WRAPPED_SAVER) -> Context:
         """The skeleton and the metadata of one checkpoint."""
         return cls._bound(Kind.CHECKPOINT, form, scope, thread_id, checkpoint_ns, ("checkpoint", checkpoint_id))
 
@@ -155,9 +153,7 @@ class Context:
         return cls._bound(Kind.WRITE, form, scope, thread_id, checkpoint_ns, *parts)
 
     @classmethod
-    def _bound(
-        cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]
-    ) -> Context:
+    def _bound(cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]) -> Context:
         ns = "" if checkpoint_ns is None else checkpoint_ns
         encoded = _fields(
             _text("scope", scope),

@@ -56,7 +56,7 @@ class Recorder:
         if self._hook is not None:
             try:
                 self._hook(event)
-            except Exception as exc:
+            except Exception as exc:  # noqa: BLE001 - monitoring must not stop an agent, whatever it raises
                 _log.warning("the on_event hook raised %s; the event was dropped", type(exc).__name__)
         return count
 

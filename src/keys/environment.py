@@ -1,7 +1,7 @@
 """Keys from environment variables, Sealpoint's and LangGraph's; it stores nothing and never shows a key.
 
-LangGraph's variables (docs.langchain.com, "AES encryption"): `LANGGRAPH_AES_KEY` encrypts; `LANGGRAPH_AES_FALLBACK_KEYS` (comma-separated) and
-`LANGGRAPH_AES_LEGACY_KEY` decrypt what older keys wrote. Each is 16, 24 or 32 raw characters, often typed by hand.
+LangGraph's variables (docs.langchain.com, "AES encryption"): `LANGGRAPH_AES_KEY` encrypts; `LANGGRAPH_AES_FALLBACK_KEYS` (comma-separated)
+and `LANGGRAPH_AES_LEGACY_KEY` decrypt what older keys wrote. Each is 16, 24 or 32 raw characters, often typed by hand.
 """
 
 from __future__ import annotations
@@ -63,10 +63,7 @@ def langgraph_aes_keys(environ: Mapping[str, str] | None = None) -> tuple[bytes,
         KeyFormatError: a variable is set and is not 16, 24 or 32 bytes long.
     """
     env = os.environ if environ is None else environ
-    found: list[bytes] = []
-    for variable in (LANGGRAPH_AES_KEY, LANGGRAPH_AES_LEGACY_KEY):
-        if variable in env:
-            found.append(_aes_key(variable, env[variable]))
+    found = [_aes_key(variable, env[variable]) for variable in (LANGGRAPH_AES_KEY, LANGGRAPH_AES_LEGACY_KEY) if variable in env]
     if fallbacks := env.get(LANGGRAPH_AES_FALLBACK_KEYS):
         found += [_aes_key(LANGGRAPH_AES_FALLBACK_KEYS, part) for part in fallbacks.split(",")]
     return tuple(dict.fromkeys(found))

@@ -11,8 +11,8 @@ from ..errors import AuthenticationError, ConfigurationError
 class CipherLayer:
     """Any LangGraph cipher in a chain.
 
-    Tag and place travel inside the plaintext and are compared after decryption, so a value that was relabelled or moved is refused, as far as
-    the cipher itself is authenticated.
+    Tag and place travel inside the plaintext and are compared after decryption, so a value that was relabelled or moved is refused, as far
+    as the cipher itself is authenticated.
 
     Args:
         cipher: has `encrypt(plaintext) -> (name, ciphertext)` and `decrypt(name, ciphertext) -> plaintext`.
@@ -48,7 +48,7 @@ class CipherLayer:
         frame = _framed(tag, context)
         try:
             plain = self._cipher.decrypt(self.name, data)
-        except Exception as exc:
+        except Exception as exc:  # noqa: BLE001 - a foreign cipher refuses with errors of its own choosing
             raise AuthenticationError(f"the cipher {self.name!r} refused the value with {type(exc).__name__}") from None
         if plain[: len(frame)] != frame:
             raise AuthenticationError("the value does not open: it was damaged, forged, relabelled or moved; nothing of it was read")

@@ -32,8 +32,10 @@ def sealed_serializer(
     clear by itself; `SealedSaver` does both (docs/threat-model.md).
 
     Args:
-        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` stores plaintext.
-        compression: `Zstd(level=…, max_bytes=…)`, or None for none: compressed sizes can leak where a secret and an attacker's text share a value.
+        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` stores
+            plaintext.
+        compression: `Zstd(level=…, max_bytes=…)`, or None for none: compressed sizes can leak where a secret and an attacker's text share a
+            value.
         pickle_fallback: allows pickle for the parts that nothing else stores.
         migrate: opens what LangGraph's serializers wrote, plain or ``…+aes``, as unauthenticated data. Switch it off when done.
         allowed_types: narrows the types that stored values may name; see `JsonPlus`.

@@ -33,8 +33,8 @@ class LayeredSerializer(JsonPlusSerializer):
 
     Args:
         base: `sealpoint.serde.JsonPlus()`, or anything with `dumps_typed` and `loads_typed`.
-        layers: for example ``Zstd(), AesGcm(keys)``; anything that follows `sealpoint.ciphers.Layer`. A LangGraph `CipherProtocol` goes into
-            `sealpoint.serde.CipherLayer` first.
+        layers: for example ``Zstd(), AesGcm(keys)``; anything that follows `sealpoint.ciphers.Layer`. A LangGraph `CipherProtocol` goes
+            into `sealpoint.serde.CipherLayer` first.
         scope: separates applications that share a key: a value sealed under one scope does not open under another.
         legacy: opens what LangGraph's serializers wrote, while it is given. None refuses it.
         on_event: called for every seal, open and refusal.
@@ -252,7 +252,9 @@ def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
         if layer.authenticates_tag and layer.may_skip:
             raise ConfigurationError(f"the layer {layer.name!r} authenticates, so it may not be skipped")
     if any(layer.authenticates_tag for layer in layers) and not layers[-1].authenticates_tag:
-        raise ConfigurationError(f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before")
+        raise ConfigurationError(
+            f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before"
+        )
     return layers
 
 

@@ -48,7 +48,9 @@ class LegacyReader:
         """
         inner = tag.removesuffix(_AES)
         if inner == "pickle":
-            raise NotSealedError(f"an old cell tagged {tag!r} can run code when read, so migration mode does not open it; convert it in an offline job")
+            raise NotSealedError(
+                f"an old cell tagged {tag!r} can run code when read, so migration mode does not open it; convert it in an offline job"
+            )
         return (inner, data) if inner == tag else (inner, self._decrypt(data))
 
     def announce(self, kind: str) -> None:
@@ -57,7 +59,9 @@ class LegacyReader:
 
     def _decrypt(self, data: bytes) -> bytes:
         if not self._aes_keys:
-            raise NoKeyError("an old cell is encrypted by LangGraph; set LANGGRAPH_AES_KEY (or its fallback variables) to what it was written with")
+            raise NoKeyError(
+                "an old cell is encrypted by LangGraph; set LANGGRAPH_AES_KEY (or its fallback variables) to what it was written with"
+            )
         aes = _pycryptodome()
         nonce, mac, sealed = data[:16], data[16:_PARTS], data[_PARTS:]
         if len(mac) == 16:

@@ -84,7 +84,8 @@ class Zstd:
         """
         if len(data) > self.max_bytes:
             raise ValueTooLargeError(
-                f"the value has {len(data)} bytes serialized; the ceiling is {self.max_bytes} (Zstd(max_bytes=…)): store it in parts, or raise it"
+                f"the value has {len(data)} bytes serialized; the ceiling is {self.max_bytes} (Zstd(max_bytes=…)): "
+                "store it in parts, or raise it"
             )
         # A tag that already ends with our name would be read as compressed if we skipped.
         must = tag.endswith("+zstd")
