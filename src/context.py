@@ -89,6 +89,22 @@ class Context:
             return "a value without a place"
         return f"{self.kind.name.lower().replace('_', ' ')} at " + ", ".join(f"{name} {value!r}" for name, value in self.ids)
 
+    @property
+    def scope(self) -> str:
+        """The scope, read back from the canonical bytes."""
+        return self._field(0).decode("utf-8", "surrogatepass")
+
+    @property
+    def thread_id(self) -> str | None:
+        """The thread, read back from the canonical bytes; None for a value without a place."""
+        return None if self.kind is Kind.UNBOUND else self._field(2).decode("utf-8", "surrogatepass")
+
+    def _field(self, index: int) -> bytes:
+        at = 0
+        for _ in range(index):
+            at += 4 + int.from_bytes(self.encoded[at : at + 4], "big")
+        return self.encoded[at + 4 : at + 4 + int.from_bytes(self.encoded[at : at + 4], "big")]
+
     @classmethod
     def unbound(cls, scope: str = "", *, form: Form = Form.SERIALIZER) -> Context:
         """A value whose place is not known: what a bare serializer seals. It never opens in a bound place.

@@ -1,0 +1,92 @@
+"""Inline data keys under other roots: the key block of a sealed value is rewritten, its body is not touched; it stores nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final
+
+from ..ciphers import Header, KeyKind, KeyReference, SecretKey, WrappedKey, parse
+from ..errors import AuthenticationError, WrongKeyError
+from .roots import HasRoots, Roots
+from .wrapping import KeyWrapper, data_key_context
+
+_REMEMBERED: Final = 10_000  # data keys; up to about 1 KiB each
+
+
+def needs_rewrap(header: Header, active: tuple[str, ...]) -> bool:
+    """Whether a value's data key is wrapped under other roots than exactly the `active` ones: answered without a key."""
+    reference = header.reference
+    return reference.kind is KeyKind.WRAPPED_INLINE and {entry.root for entry in reference.wrapped} != set(active)
+
+
+class Rewrapper:
+    """Gives sealed values the active roots: new ones are added, those that are no longer active dropped, and what is there already stays.
+
+    To add a second root, make both active; to change provider, add the new root, rewrap, then make it the only active one and rewrap again (or
+    both in one step). Values that share a data key share the new wrapping, so a store costs as many calls as it has data keys, not values.
+
+    Args:
+        roots: the roots that are configured from now on, former ones included as long as something is to be opened with them.
+    """
+
+    def __init__(self, roots: Roots | HasRoots | KeyWrapper | Mapping[str, KeyWrapper]) -> None:
+        self._roots = Roots.of(roots)
+        self._lock = threading.Lock()
+        self._done: OrderedDict[tuple[str, bytes], tuple[WrappedKey, ...]] = OrderedDict()
+
+    def rewrap(self, sealed: bytes, scope: str = "") -> bytes | None:
+        """The value with its key block rewritten, or None when nothing is to be done (also: its key is not an inline one).
+
+        Every byte from the body on is the same as before, and so is the header core; the result opens wherever the old one did, and under the active
+        roots. Write it back by compare-and-swap: a value that was replaced meanwhile must not come back.
+
+        Args:
+            sealed: an envelope.
+            scope: the scope that it was sealed with.
+
+        Raises:
+            EnvelopeError: not a well-formed envelope.
+            UnknownKeyError, KeyRefusedError, KeyServiceUnavailableError, AuthenticationError: the data key could not be unwrapped or wrapped.
+            WrongKeyError: it unwraps to another key than the value was sealed with.
+        """
+        header, at = parse(sealed)
+        if not needs_rewrap(header, self._roots.active):
+            return None
+        marshalled = header.block()
+        with self._lock:
+            wrapped = self._done.get((scope, header.core() + marshalled))
+        if wrapped is None:
+            wrapped = self._wrapped_anew(header, scope)
+            with self._lock:
+                self._done[scope, header.core() + marshalled] = wrapped
+                while len(self._done) > _REMEMBERED:
+                    self._done.popitem(last=False)
+        reference = KeyReference(KeyKind.WRAPPED_INLINE, header.reference.key_id, wrapped)
+        return Header(reference, header.check).marshal() + sealed[at:]
+
+    def _wrapped_anew(self, header: Header, scope: str) -> tuple[WrappedKey, ...]:
+        context = data_key_context(scope, header.reference.key_id)
+        return wrapped_anew(self._roots, header.reference.wrapped, context, header.check)
+
+
+def wrapped_anew(roots: Roots, wrapped: tuple[WrappedKey, ...], context: Mapping[str, str], check: bytes) -> tuple[WrappedKey, ...]:
+    """The key of `wrapped` under exactly the active roots; what it is under already is kept. Each new wrapping is unwrapped once, as a proof.
+
+    Raises:
+        WrongKeyError: the key is not the one that `check` belongs to.
+        AuthenticationError: a root does not give back what it was given; nothing is to be written.
+        UnknownKeyError, KeyRefusedError, KeyServiceUnavailableError: as `Roots.unwrap`.
+    """
+    material, opened = roots.reveal(wrapped, context)
+    if SecretKey(material).check != check:
+        raise WrongKeyError("the data key unwraps, but is not the key that was sealed with: the key block was exchanged; nothing was rewritten")
+    # Of the entries only the one that just opened is vouched for; the others are wrapped anew rather than trusted.
+    kept = {opened.root: opened}
+    missing = [name for name in roots.active if name not in kept]
+    for entry in roots.wrap(material, context, missing):
+        if roots.reveal((entry,), context)[0] != material:
+            raise AuthenticationError(f"root {entry.root!r} does not give back the key that it wrapped; nothing was rewritten")
+        kept[entry.root] = entry
+    return tuple(kept[name] for name in roots.active)
