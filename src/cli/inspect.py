@@ -20,9 +20,9 @@ _HEX = re.compile(rb"(?:\\x|0x)?([0-9A-Fa-f]{2}\s*)+")
 @click.argument("value", type=click.File("rb"), default="-")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a program to read.")
 def inspect(value: BinaryIO, as_json: bool) -> None:
-    """Show the header and key id of one sealed value, without any key.
+    r"""Show the header and key id of one sealed value, without any key.
 
-    VALUE is a file, or - for standard input: the raw bytes, or their hex (also as PostgreSQL prints it, \\x…) or base64.
+    VALUE is a file, or - for standard input: the raw bytes, or their hex (also as PostgreSQL prints it, \x…) or base64.
 
     \b
     sqlite3 chat.db "select hex(checkpoint) from checkpoints limit 1" | sealpoint inspect

@@ -18,7 +18,7 @@ from ..keys.environment import SEALPOINT_KEYS
 @click.option("--id", "key_id", metavar="ID", help="The key's id: 1-32 of A-Z a-z 0-9 . _ - (default: today's date, UTC).")
 @click.option("--json", "as_json", is_flag=True, help='Print {"id": …, "key": …} for a program to read.')
 def keygen(key_id: str | None, as_json: bool) -> None:
-    """Make a new random 256-bit key, in the form that SEALPOINT_KEYS takes.
+    r"""Make a new random 256-bit key, in the form that SEALPOINT_KEYS takes.
 
     \b
     A first key:    export SEALPOINT_KEYS="$(sealpoint keygen)"

@@ -107,6 +107,8 @@ class LayeredSerializer(JsonPlusSerializer):
         sealed = b""
         try:
             sealed = _as_bytes(data)
+            if not isinstance(tag, str):
+                raise NotSealedError(f"a stored value has a type tag; the saver returned {type(tag).__name__} for it")
             if not self._outermost_is_ours(tag):
                 return self._open_foreign(tag, sealed)
             value = self._undone(tag, sealed, self._layers, context)

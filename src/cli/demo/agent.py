@@ -6,6 +6,7 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -46,7 +47,7 @@ class Check(TypedDict):
     passphrase: str
 
 
-def _plan(_state: Desk) -> dict[str, Any]:
+def _plan(state: Desk) -> dict[str, Any]:
     call = {"name": "find_order", "args": {"order": SECRETS["tool call argument"]}, "id": "call-1"}
     usage = {"input_tokens": 31, "output_tokens": 12, "total_tokens": 43}
     return {"messages": [AIMessage("", tool_calls=[call], usage_metadata=usage)], "account": int(SECRETS["number in the state"])}
@@ -58,19 +59,19 @@ def _find_order(state: Desk) -> dict[str, Any]:
     return {"messages": [ToolMessage(SECRETS["tool result"], tool_call_id=str(call["id"])) for call in calls]}
 
 
-def _assess(_state: Desk) -> dict[str, Any]:
+def _assess(state: Desk) -> dict[str, Any]:
     return {"risk": SECRETS["subgraph state"]}
 
 
-def _fan_out(_state: Desk) -> list[Send]:
+def _fan_out(state: Desk) -> list[Send]:
     return [Send("check", {"name": name, "passphrase": SECRETS["parallel task (Send)"]}) for name in ("address", "velocity", "device")]
 
 
-def _check(task: Check) -> dict[str, Any]:
-    return {"checks": [(task["name"], f"ok ({task['passphrase']})")]}
+def _check(state: Check) -> dict[str, Any]:
+    return {"checks": [(state["name"], f"ok ({state['passphrase']})")]}
 
 
-def _approve(_state: Desk) -> dict[str, Any]:
+def _approve(state: Desk) -> dict[str, Any]:
     return {"decision": interrupt({"question": SECRETS["interrupt value"]})}
 
 
@@ -102,7 +103,7 @@ def build(saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, 
     return desk.compile(checkpointer=saver)
 
 
-def config(thread: str = THREAD) -> dict[str, Any]:
+def config(thread: str = THREAD) -> RunnableConfig:
     """The run's config; the user's e-mail is in the metadata, where many applications put it."""
     return {"configurable": {"thread_id": thread}, "metadata": {"user_email": METADATA_SECRET}}
 

@@ -63,7 +63,9 @@ def _story(database: Path, claims: _Claims) -> None:
 
     _title("1  A real agent, sealed, stopped at an interrupt (process 1)")
     asked = _in_process("start", database, first)
-    claims.check("the agent called a tool, ran a subgraph and three parallel tasks, and asks for approval", asked == agent.SECRETS["interrupt value"])
+    claims.check(
+        "the agent called a tool, ran a subgraph and three parallel tasks, and asks for approval", asked == agent.SECRETS["interrupt value"]
+    )
 
     _title("2  Resumed from the file by another process (process 2)")
     answer = _in_process("resume", database, first)
@@ -76,9 +78,13 @@ def _story(database: Path, claims: _Claims) -> None:
         claims.check(f"every cell of {name} is sealed", columns[name].cells == columns[name].sealed > 0)
     files = [path for path in database.parent.iterdir() if path.name.startswith(database.name)]
     shown = scan_files(files, agent.SECRETS)
-    claims.check(f"none of the {len(agent.SECRETS)} planted secrets is in the raw file, in UTF-8, hex or base64", not shown, ", ".join(shown))
+    claims.check(
+        f"none of the {len(agent.SECRETS)} planted secrets is in the raw file, in UTF-8, hex or base64", not shown, ", ".join(shown)
+    )
     clear = sorted(name for name, column in columns.items() if column.found)
-    claims.check("the e-mail in the metadata IS readable: this way in cannot seal what the saver writes itself", clear == ["checkpoints.metadata"])
+    claims.check(
+        "the e-mail in the metadata IS readable: this way in cannot seal what the saver writes itself", clear == ["checkpoints.metadata"]
+    )
     click.echo("       ids, channel names, types and metadata stay in clear here; SealedSaver seals those too.")
 
     _title("4  What happens to someone who changes the file")
@@ -134,7 +140,7 @@ def _latest(database: Path, keys: str) -> object:
     connection = sqlite3.connect(database, check_same_thread=False)
     try:
         saver = SqliteSaver(connection, serde=sealed_serializer(Keyring.parse(keys)))
-        return agent.build(saver).get_state(agent.config()).values  # type: ignore[arg-type]  # a RunnableConfig is a plain dict at run time
+        return agent.build(saver).get_state(agent.config()).values
     finally:
         connection.close()
 

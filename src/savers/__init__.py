@@ -1,0 +1,1 @@
+"""LangGraph checkpointers: the object saver."""
