@@ -98,8 +98,8 @@ class RevokedKeyError(KeyAccessError):
 class ThreadErasedError(KeyAccessError):
     """The key of this thread (or of this earlier life of it) was destroyed on purpose: no copy of the value opens any more.
 
-    Nothing is to be repaired. A reader that would rather have a marker calls `sealpoint.keys.or_erased`. A new life of the thread begins with
-    a checkpoint that has no parent, or with `ThreadKeys.reopen`.
+    Nothing is to be repaired. A reader that would rather have a marker calls `sealpoint.keys.or_erased`. A new life of the thread begins
+    with a checkpoint that has no parent, or with `ThreadKeys.reopen`.
 
     Args:
         message: what happened and what to do.

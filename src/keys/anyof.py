@@ -10,7 +10,8 @@ from ..errors import ConfigurationError, UnknownKeyError
 class AnyOf:
     """Seals under the first source; opens with whichever knows the key, asked in order.
 
-    A store that moves from environment keys to a KMS is read through ``AnyOf(KmsKeys(…), Keyring.from_env())`` until a rotation has sealed it all anew.
+    A store that moves from environment keys to a KMS is read through ``AnyOf(KmsKeys(…), Keyring.from_env())`` until a rotation has sealed
+    it all anew.
 
     Args:
         primary: seals.
@@ -35,7 +36,10 @@ class AnyOf:
         return self.current(context) if self._sized is None else self._sized.current_sized(context, size)
 
     def resolve(self, reference: KeyReference, context: Context) -> SecretKey:
-        """See `sealpoint.ciphers.KeySource.resolve`. Any error but `UnknownKeyError` is final: that source knows the key and cannot give it."""
+        """See `sealpoint.ciphers.KeySource.resolve`.
+
+        Any error but `UnknownKeyError` is final: that source knows the key, and cannot give it.
+        """
         refusals = []
         for source in self.sources:
             try:

@@ -29,8 +29,10 @@ _ID_BYTES: Final = 12  # random; two of 2^40 data keys share an id with a chance
 
 @dataclass(frozen=True, slots=True)
 class DataKeyLimits:
-    """When a data key is replaced. These bound what one stolen data key opens; the cipher itself is safe for 2^55 messages under a key
-    (Cobblestone-256; docs/spec/envelope-v1.md), so no limit here guards a proof.
+    """When a data key is replaced.
+
+    The limits bound what one stolen data key opens. No proof rests on them: the cipher is safe for 2^55 messages under one key
+    (Cobblestone-256; docs/spec/envelope-v1.md).
 
     Args:
         max_age_s: seconds after which a new one is made: also how long a process can go on sealing after its root key was disabled.
@@ -86,10 +88,10 @@ class _InUse:
 class EnvelopeKeys:
     """A key source that seals under data keys of its own making, each wrapped under root keys and carried by the values it seals.
 
-    `KmsKeys` and `TransitKeys` are this with the roots of one service. Several roots, also of different services, make a value that any of them
-    opens. One data key serves many values within `limits`; keys unwrapped for reading are cached within `cache`; concurrent callers who need the
-    same key share one call. While a service is down, keys at hand go on working until they expire; then sealing and opening fail, and nothing is
-    sealed under a key that could not be wrapped.
+    `KmsKeys` and `TransitKeys` are this with the roots of one service. Several roots, also of different services, make a value that any of
+    them opens. One data key serves many values within `limits`; keys unwrapped for reading are cached within `cache`; concurrent callers
+    who need the same key share one call. While a service is down, keys at hand go on working until they expire; then sealing and opening
+    fail, and nothing is sealed under a key that could not be wrapped.
 
     The header only says which root by name; the key service is always asked for the key that the configuration names.
 

@@ -60,7 +60,7 @@ class SingleFlight(Generic[V]):
     def _lead(self, key: Hashable, flight: Future[V], call: Callable[[], V]) -> None:
         try:
             value = call()
-        except Exception as exc:
+        except Exception as exc:  # noqa: BLE001  # handed, as it is, to everyone who waits
             self._land(key, flight, exc)
         except BaseException:
             # An interrupt belongs to the thread that it hit; who waits may try again.

@@ -88,8 +88,8 @@ class KmsKeys(EnvelopeKeys):
     """`EnvelopeKeys` over AWS KMS: data keys from GenerateDataKey, carried by each value's header.
 
     Args:
-        key: the KMS key's ARN (see `KmsRoot`); its root is then named ``root``. Or name → ARN, for several roots, in the order in which they are
-            tried; a value may also be any other `KeyWrapper`, for example `TransitRoot`.
+        key: the KMS key's ARN (see `KmsRoot`); its root is then named ``root``. Or name → ARN, for several roots, in the order in which
+            they are tried; a value may also be any other `KeyWrapper`, for example `TransitRoot`.
         client: a boto3 KMS client for all of them; None makes one for each Region.
         active, mode, limits, cache, clock: see `EnvelopeKeys`.
 
@@ -144,8 +144,8 @@ def _translated(exc: Exception, operation: str, key_id: str) -> SealpointError:
         if code in _PASSING or status == 429 or status >= 500:
             return KeyServiceUnavailableError(f"KMS answered {operation} with {code or status} for {key_id}; try again later")
         return KeyRefusedError(
-            f"KMS refused {operation} with {code} for {key_id}: check that the key is enabled and not pending deletion, that the role's and the "
-            "key's policies allow it, and that the credentials are valid"
+            f"KMS refused {operation} with {code} for {key_id}: check that the key is enabled and not pending deletion, that the role's "
+            "and the key's policies allow it, and that the credentials are valid"
         )
     if isinstance(exc, HTTPClientError):
         return KeyServiceUnavailableError(f"KMS is out of reach for {operation} with {key_id} ({type(exc).__name__}); try again later")

@@ -72,7 +72,9 @@ class Revoking:
 
     def _check_may_open(self, reference: KeyReference) -> None:
         if reference.key_id in self._revoked and not self._opens:
-            raise RevokedKeyError(f"the value is under key id {reference.key_id!r}, which is revoked; a rotation job may open it (opens=True)")
+            raise RevokedKeyError(
+                f"the value is under key id {reference.key_id!r}, which is revoked; a rotation job may open it (opens=True)"
+            )
 
     def __repr__(self) -> str:
         return f"Revoking({self.keys!r}, revoked={sorted(self._revoked)!r}, opens={self._opens})"

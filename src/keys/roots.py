@@ -10,7 +10,15 @@ from typing import Final, Protocol, TypeVar, runtime_checkable
 from ..ciphers import SecretKey, WrappedKey
 from ..ciphers.header import MAX_ROOTS, check_key_id
 from ..ciphers.secret import KEY_BYTES
-from ..errors import AuthenticationError, ConfigurationError, KeyAccessError, KeyRefusedError, RetryableError, SealpointError, UnknownKeyError
+from ..errors import (
+    AuthenticationError,
+    ConfigurationError,
+    KeyAccessError,
+    KeyRefusedError,
+    RetryableError,
+    SealpointError,
+    UnknownKeyError,
+)
 from .calls import Tally
 from .wrapping import KeyGenerator, KeyWrapper
 
@@ -33,8 +41,8 @@ class Roots:
     """Root keys by name. New keys are wrapped under every active root and open under any; headers carry the names.
 
     Args:
-        roots: one `KeyWrapper` (it gets the name ``root``), or name → wrapper in the order in which they are tried. A name stays with its key: give
-            another key another name.
+        roots: one `KeyWrapper` (it gets the name ``root``), or name → wrapper in the order in which they are tried. A name stays with its
+            key: give another key another name.
         active: the names that new keys are wrapped under; all by default. The others open only.
 
     Raises:
@@ -87,9 +95,7 @@ class Roots:
         Raises:
             KeyRefusedError, KeyServiceUnavailableError: nothing is to be kept of it.
         """
-        return tuple(
-            WrappedKey(name, self._call("wrapped", name, partial(self._wrappers[name].wrap, material, context))) for name in names
-        )
+        return tuple(WrappedKey(name, self._call("wrapped", name, partial(self._wrappers[name].wrap, material, context))) for name in names)
 
     def known(self, wrapped: Iterable[WrappedKey]) -> tuple[WrappedKey, ...]:
         """Those of `wrapped` whose roots are configured, in the configured order.
@@ -125,7 +131,9 @@ class Roots:
             try:
                 material = self._call("unwrapped", entry.root, partial(self._wrappers[entry.root].unwrap, entry.wrapped, context))
                 if len(material) != KEY_BYTES:
-                    raise AuthenticationError(f"root {entry.root!r} unwraps to {len(material)} bytes, which is no data key of ours: it was forged")
+                    raise AuthenticationError(
+                        f"root {entry.root!r} unwraps to {len(material)} bytes, which is no data key of ours: it was forged"
+                    )
             except SealpointError as exc:
                 failures.append(exc)
             else:
@@ -141,7 +149,9 @@ class Roots:
             raise
         except Exception as exc:
             self.tally.add("failed")
-            raise KeyRefusedError(f"the wrapper of root {name!r} failed with {type(exc).__name__}; it should raise the errors of KeyWrapper") from exc
+            raise KeyRefusedError(
+                f"the wrapper of root {name!r} failed with {type(exc).__name__}; it should raise the errors of KeyWrapper"
+            ) from exc
 
     def __repr__(self) -> str:
         return f"Roots({', '.join(self._wrappers)}; active: {', '.join(self.active)})"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hvac import Client
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}", re.ASCII)
-_CIPHERTEXT: Final = re.compile(rb"vault:v([1-9][0-9]{0,8}):[A-Za-z0-9+/=]+")  # OpenBao's prefix is Vault's
+TRANSIT_CIPHERTEXT: Final = re.compile(rb"vault:v([1-9][0-9]{0,8}):[A-Za-z0-9+/=]+")  # OpenBao's prefix is Vault's
 # The service answers 400 to all that it does not like about a request; these of its words mean the key, anything else the ciphertext.
 _ABOUT_THE_KEY: Final = re.compile(r"key not found|disallowed by policy|deleted|key derivation|non-AEAD|unsupported|does not support")
 _TIMEOUT_S: Final = 5.0
@@ -28,12 +28,14 @@ _RETRY_STATUS: Final = (412, 429, 500, 502, 503, 504)  # 412: a replica that has
 class TransitRoot:
     """An AEAD key of a transit engine (aes256-gcm96, the default type, or chacha20-poly1305; derived or not) as a `KeyWrapper`.
 
-    The token needs ``update`` on ``<mount>/encrypt/<name>`` to seal and on ``<mount>/decrypt/<name>`` to open. Do not grant ``create``: with it,
-    the engine would make a key for a mistyped name. With ``read`` on ``<mount>/keys/<name>``, that is also checked before the first wrap.
+    The token needs ``update`` on ``<mount>/encrypt/<name>`` to seal and on ``<mount>/decrypt/<name>`` to open. Do not grant ``create``:
+    with it, the engine would make a key for a mistyped name. With ``read`` on ``<mount>/keys/<name>``, that is also checked before the
+    first wrap.
 
     Args:
         name: the key's name in the engine.
-        client: an hvac client. None makes one from `VAULT_ADDR` and `VAULT_TOKEN`, with a 5 s timeout and 4 retries with back-off and jitter.
+        client: an hvac client. None makes one from `VAULT_ADDR` and `VAULT_TOKEN`, with a 5 s timeout and 4 retries with back-off and
+            jitter.
         mount: where the engine is mounted.
         min_version: refuse keys that were wrapped under an older version of the transit key, without asking the service. The engine's own
             `min_decryption_version` does the same for everyone.
@@ -60,7 +62,7 @@ class TransitRoot:
 
     def unwrap(self, wrapped: bytes, context: Mapping[str, str]) -> bytes:
         """See `KeyWrapper.unwrap`."""
-        match = _CIPHERTEXT.fullmatch(wrapped)
+        match = TRANSIT_CIPHERTEXT.fullmatch(wrapped)
         if match is None:
             raise _forged()
         if int(match[1]) < self._min_version:
@@ -104,8 +106,8 @@ class TransitKeys(EnvelopeKeys):
     """`EnvelopeKeys` over OpenBao's or Vault's transit engine: data keys made here, wrapped there, carried by each value's header.
 
     Args:
-        key: the transit key's name (see `TransitRoot`); its root is then named ``root``. Or name → key name, for several roots; a value may also be
-            any other `KeyWrapper`, for example `KmsRoot`.
+        key: the transit key's name (see `TransitRoot`); its root is then named ``root``. Or name → key name, for several roots; a value may
+            also be any other `KeyWrapper`, for example `KmsRoot`.
         client: an hvac client for all of them; None makes one from the environment.
         mount: where the engine is mounted.
         active, mode, limits, cache, clock: see `EnvelopeKeys`.
@@ -181,9 +183,11 @@ def _translated(exc: Exception, operation: str, name: str) -> SealpointError:
         )
     if isinstance(exc, (hvac.Forbidden, hvac.Unauthorized, hvac.InvalidPath)):
         return KeyRefusedError(
-            f"the transit engine refused {operation} for key {name!r} ({type(exc).__name__}): check that the token is valid and not expired, that "
-            "its policy allows it, and the mount"
+            f"the transit engine refused {operation} for key {name!r} ({type(exc).__name__}): check that the token is valid and not "
+            "expired, that its policy allows it, and the mount"
         )
     if isinstance(exc, (hvac.VaultError, RequestException)):
-        return KeyServiceUnavailableError(f"the transit engine did not serve {operation} for key {name!r} ({type(exc).__name__}); try again later")
+        return KeyServiceUnavailableError(
+            f"the transit engine did not serve {operation} for key {name!r} ({type(exc).__name__}); try again later"
+        )
     return KeyRefusedError(f"the transit client failed {operation} for key {name!r} with {type(exc).__name__}")

@@ -1,7 +1,7 @@
 """The seam to a key service: wrap and unwrap a data key, bound to what it is for; no service is known here.
 
-A key that wraps others is a *root*. The context of a wrap is a small mapping of strings, which the service authenticates (AWS calls it encryption
-context) and may log, so nothing private is in it. Its form is fixed (docs/spec/keys-v1.md, "Contexts")::
+A key that wraps others is a *root*. The context of a wrap is a small mapping of strings, which the service authenticates (AWS calls it
+encryption context) and may log, so nothing private is in it. Its form is fixed (docs/spec/keys-v1.md, "Contexts")::
 
     inline data key  sealpoint: data-key/1    key: <id>  scope: <scope, left out when empty>
     thread key       sealpoint: thread-key/1  key: <id>  scope: <as above>  thread: <hash>  generation: <decimal>
@@ -22,10 +22,11 @@ _U32: Final = struct.Struct(">I").pack
 
 @runtime_checkable
 class KeyWrapper(Protocol):
-    """One root key of one service. A new service is one class with these two methods; `tests/keys/wrapper_contract.py` tells whether it is right.
+    """One root key of one service.
 
-    Implementations are safe in threads, retry what is worth retrying, send the root's name from configuration (never from what is stored), and
-    raise the errors below, with the service's own chained.
+    A new service is one class with these two methods, and `tests/keys/wrapper_contract.py` tells whether it is right. Implementations are
+    safe in threads, retry what is worth retrying, send the root's name from configuration (never from what is stored), and raise the errors
+    below with the service's own chained.
     """
 
     def wrap(self, key: bytes, context: Mapping[str, str]) -> bytes:
@@ -103,5 +104,7 @@ def _scoped(context: dict[str, str], scope: str) -> dict[str, str]:
     except UnicodeEncodeError:
         fits = False
     if not fits:
-        raise ConfigurationError(f"with wrapped keys a scope is plain text of at most {MAX_SCOPE} bytes: it is sent to the key service and logged there")
+        raise ConfigurationError(
+            f"with wrapped keys a scope is plain text of at most {MAX_SCOPE} bytes: it is sent to the key service and logged there"
+        )
     return {**context, "scope": scope}
