@@ -207,6 +207,12 @@ class EnvelopeKeys:
     def __reduce_ex__(self, _protocol: object) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be pickled; build it from its configuration in the other process")
 
+    def __copy__(self) -> EnvelopeKeys:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> EnvelopeKeys:
+        return self
+
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _check_may_seal(self) -> None:

@@ -134,7 +134,7 @@ def _client(region: str | None) -> BaseClient:
 
 def _translated(exc: Exception, operation: str, key_id: str) -> SealpointError:
     """Our error for one of boto3's: the one place where they are told apart. The service's own text stays in the chained exception."""
-    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, ParamValidationError
+    from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError, ParamValidationError  # noqa: A004  # its name
 
     if isinstance(exc, ClientError):
         code = exc.response.get("Error", {}).get("Code", "")
@@ -147,7 +147,7 @@ def _translated(exc: Exception, operation: str, key_id: str) -> SealpointError:
             f"KMS refused {operation} with {code} for {key_id}: check that the key is enabled and not pending deletion, that the role's "
             "and the key's policies allow it, and that the credentials are valid"
         )
-    if isinstance(exc, HTTPClientError):
+    if isinstance(exc, (HTTPClientError, ConnectionError)):
         return KeyServiceUnavailableError(f"KMS is out of reach for {operation} with {key_id} ({type(exc).__name__}); try again later")
     if isinstance(exc, ParamValidationError):
         return ConfigurationError(f"boto3 does not take the parameters of {operation} for {key_id}")

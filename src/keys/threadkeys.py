@@ -250,6 +250,12 @@ class ThreadKeys:
     def __reduce_ex__(self, _protocol: object) -> NoReturn:
         raise TypeError("ThreadKeys cannot be pickled; build it from its configuration in the other process")
 
+    def __copy__(self) -> ThreadKeys:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> ThreadKeys:
+        return self
+
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _thread(self, context: Context) -> Thread:
