@@ -60,6 +60,8 @@ class Roots:
             raise ConfigurationError(f"active lists names of roots; there are: {', '.join(self._wrappers)}")
         if not 1 <= len(self.active) <= MAX_ROOTS or len(set(self.active)) != len(self.active):
             raise ConfigurationError(f"1 to {MAX_ROOTS} different roots are active, not {len(self.active)}")
+        first = self._wrappers[self.active[0]]
+        self._generator = first if isinstance(first, KeyGenerator) else None
         self.tally = Tally()
 
     @classmethod
@@ -81,12 +83,11 @@ class Roots:
             KeyRefusedError, KeyServiceUnavailableError: nothing was sealed.
         """
         first, *others = self.active
-        wrapper = self._wrappers[first]
-        if isinstance(wrapper, KeyGenerator):
-            material, wrapped = self._call("generated", first, partial(wrapper.generate, context))
+        if self._generator is not None:
+            material, wrapped = self._call("generated", first, partial(self._generator.generate, context))
         else:
             material = secrets.token_bytes(KEY_BYTES)
-            wrapped = self._call("generated", first, partial(wrapper.wrap, material, context))
+            wrapped = self._call("generated", first, partial(self._wrappers[first].wrap, material, context))
         return _secret(material), (WrappedKey(first, wrapped), *self.wrap(material, context, others))
 
     def wrap(self, material: bytes, context: Mapping[str, str], names: Iterable[str]) -> tuple[WrappedKey, ...]:
