@@ -63,7 +63,7 @@ class SchemaDriftError(ConfigurationError):
 
 
 class StoreAccessError(ConfigurationError):
-    """The store refuses: no such bucket, no permission, bad credentials, a read-only or full disk. The message names what to grant or fix."""
+    """The store refuses: no such bucket, no permission, bad credentials, a full disk. The message names what to grant or fix."""
 
 
 class StoreUnsupportedError(ConfigurationError):
@@ -144,6 +144,10 @@ class CompressionError(IntegrityError):
 
 class DecodeError(IntegrityError):
     """The serialized bytes do not decode: they were not written by this serializer, or were changed since."""
+
+
+class MissingObjectError(IntegrityError):
+    """Something stored refers to an object that is not there any more: restore it from a backup, or go back to an older checkpoint."""
 
 
 # --- the value cannot be stored -----------------------------------------------------------------------------------

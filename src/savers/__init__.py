@@ -1,1 +1,5 @@
 """LangGraph checkpointers: the object saver."""
+
+from .objectsaver import ObjectSaver
+
+__all__ = ["ObjectSaver"]
