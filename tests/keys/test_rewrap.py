@@ -30,7 +30,7 @@ from sealpoint.keys import (
     transit_version_below,
 )
 from sealpoint.stores import Fault, MemoryStore, Stopped
-from tests.keys.conftest import Kms, Transit
+from tests.keys.conftest import Clock, Kms, Transit
 from tests.keys.test_envelope_keys import FlakyRoot, open_, place, seal
 
 # --- inline -------------------------------------------------------------------------------------------------------
@@ -264,11 +264,12 @@ def test_an_erasure_during_a_rotation_wins() -> None:
         fleet.check_all_open(ThreadKeys(fleet.store, fleet.during))
 
 
-def test_a_process_unwraps_again_after_a_rotation_so_that_it_never_seals_under_a_key_that_is_not_on_record() -> None:
+def test_a_process_unwraps_again_after_a_rotation_so_that_it_never_seals_under_a_key_that_is_not_on_record(clock: Clock) -> None:
     fleet = Fleet(1, 1)
-    running = ThreadKeys(fleet.store, fleet.during, recheck_s=0.001)
+    running = ThreadKeys(fleet.store, fleet.during, clock=clock)
     seal(running, context=place("t0"))
     rotate_roots(ThreadKeys(fleet.store, fleet.during))
+    clock.sleep(60)
     fleet.new.calls.clear()
     value = seal(running, context=place("t0", 5))
     assert fleet.new.calls == ["unwrap"]
