@@ -123,8 +123,12 @@ def _client(region: str | None) -> BaseClient:
         from botocore.exceptions import NoRegionError
     except ImportError as exc:
         raise MissingExtraError("AWS KMS needs boto3: pip install 'sealpoint[kms]'") from exc
-    retries = {"mode": "standard", "max_attempts": _ATTEMPTS}
-    config = Config(connect_timeout=_TIMEOUT_S, read_timeout=_TIMEOUT_S, retries=retries, tcp_keepalive=True)
+    config = Config(
+        connect_timeout=_TIMEOUT_S,
+        read_timeout=_TIMEOUT_S,
+        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        tcp_keepalive=True,
+    )
     try:
         client: BaseClient = boto3.client("kms", region_name=region, config=config)
     except NoRegionError as exc:

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import base64
 import os
-import socket
 import stat
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sealpoint.keys import KmsRoot, TransitRoot
+from tests.keys.helpers import Clock, World
+from tests.keys.services import Kms, Transit, free_port, kms_client
 
-REGION = "eu-west-1"
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self, start: float = 1_000.0) -> None:
-        self.time = start
-
-    def __call__(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
+POLICY = """
+path "transit/encrypt/*" { capabilities = ["update"] }
+path "transit/decrypt/*" { capabilities = ["update"] }
+path "transit/keys/*" { capabilities = ["read"] }
+"""
 
 
 @pytest.fixture
@@ -39,32 +28,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@dataclass
-class Kms:
-    """A KMS with a client that counts requests as they leave, retries included."""
-
-    client: Any
-    wire: Counter[str] = field(default_factory=Counter)
-
-    def new_key(self) -> str:
-        """The ARN of a new KMS key."""
-        arn: str = self.client.create_key()["KeyMetadata"]["Arn"]
-        self.wire.clear()
-        return arn
-
-    def root(self) -> KmsRoot:
-        return KmsRoot(self.new_key(), client=self.client)
-
-
-def kms_client(endpoint: str, *, attempts: int = 1) -> Any:
-    """A boto3 client of the KMS at `endpoint`."""
-    import boto3
-    from botocore.config import Config
-
-    config = Config(retries={"mode": "standard", "total_max_attempts": attempts}, connect_timeout=2, read_timeout=10)
-    return boto3.client(
-        "kms", endpoint_url=endpoint, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test", config=config
-    )
+@pytest.fixture
+def world() -> World:
+    return World()
 
 
 @pytest.fixture(scope="session")
@@ -94,47 +60,6 @@ def _kms(kms_endpoint: str) -> Kms:
 def kms(_kms: Kms) -> Kms:
     _kms.wire.clear()
     return _kms
-
-
-@dataclass
-class Transit:
-    """An OpenBao with a transit engine. `admin` may do all; `client` may use keys and not make them."""
-
-    url: str
-    admin: Any
-    client: Any
-    _made: int = 0
-
-    def new_key(self, **options: Any) -> str:
-        """The name of a new transit key."""
-        self._made += 1
-        name = f"key-{self._made}"
-        self.admin.secrets.transit.create_key(name=name, **options)
-        return name
-
-    def root(self) -> TransitRoot:
-        return TransitRoot(self.new_key(), client=self.client)
-
-    def app_client(self, ttl: str = "1h") -> Any:
-        """A client whose token may use keys, not make them, and lives for `ttl`."""
-        import hvac
-
-        token = self.admin.auth.token.create(policies=["app"], ttl=ttl)["auth"]["client_token"]
-        return hvac.Client(url=self.url, token=token, timeout=10)
-
-
-POLICY = """
-path "transit/encrypt/*" { capabilities = ["update"] }
-path "transit/decrypt/*" { capabilities = ["update"] }
-path "transit/keys/*" { capabilities = ["read"] }
-"""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="session")

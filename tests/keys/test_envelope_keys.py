@@ -9,10 +9,10 @@ import pickle
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
-from sealpoint import Context
 from sealpoint.ciphers import AesGcm, Header, KeyKind, KeyReference, KeySource, SizedKeySource, WrappedKey, parse
 from sealpoint.errors import (
     AuthenticationError,
@@ -23,7 +23,6 @@ from sealpoint.errors import (
     KeyServiceUnavailableError,
     RetryableError,
     RevokedKeyError,
-    SealpointError,
     UnknownKeyError,
 )
 from sealpoint.keys import (
@@ -33,50 +32,12 @@ from sealpoint.keys import (
     EnvelopeKeys,
     Keyring,
     KmsKeys,
-    LocalRoot,
     Revoking,
     Roots,
     TransitKeys,
 )
-from tests.keys.conftest import Clock, Kms, Transit
-
-
-class FlakyRoot:
-    """A local root that counts its calls and can be made to fail or to wait."""
-
-    def __init__(self) -> None:
-        self.inner = LocalRoot(Keyring.generate("flaky"))
-        self.calls: list[str] = []
-        self.failing: SealpointError | Exception | None = None
-        self.gate: threading.Event | None = None
-
-    def wrap(self, key: bytes, context: Mapping[str, str]) -> bytes:
-        self._called("wrap")
-        return self.inner.wrap(key, context)
-
-    def unwrap(self, wrapped: bytes, context: Mapping[str, str]) -> bytes:
-        self._called("unwrap")
-        return self.inner.unwrap(wrapped, context)
-
-    def _called(self, what: str) -> None:
-        self.calls.append(what)
-        if self.gate is not None:
-            assert self.gate.wait(10)
-        if self.failing is not None:
-            raise self.failing
-
-
-def place(thread: str = "t1", number: int = 1, scope: str = "") -> Context:
-    return Context.checkpoint(scope, thread, "", f"c{number}")
-
-
-def seal(keys: KeySource, data: bytes = b"secret", context: Context | None = None) -> bytes:
-    return AesGcm(keys).encode(data, "msgpack1", context or place())
-
-
-def open_(keys: KeySource, sealed: bytes, context: Context | None = None) -> bytes:
-    return AesGcm(keys).decode(sealed, "msgpack1", context or place())
-
+from tests.keys.helpers import Clock, FlakyRoot, open_, place, seal
+from tests.keys.services import Kms, Transit, kms_client
 
 # --- call budgets, counted at the wire ----------------------------------------------------------------------------
 
@@ -128,21 +89,20 @@ async def test_32_concurrent_first_reads_on_a_loop_cost_one_decrypt(kms: Kms) ->
 
 @pytest.mark.services
 def test_throttled_calls_are_retried_and_then_told(kms: Kms, kms_endpoint: str) -> None:
-    from tests.keys.conftest import kms_client
-
     client = kms_client(kms_endpoint, attempts=3)
     refusals = iter([True, True, False] + [True] * 3)
     sent = []
 
     def throttle(request: object, **_: object) -> object:
         from botocore.awsrequest import AWSResponse
+        from botocore.compat import HTTPHeaders
 
         sent.append(request)
         if not next(refusals):
             return None
         body = b'{"__type": "ThrottlingException", "message": "slow down"}'
-        raw = type("Raw", (), {"stream": lambda self: iter([body])})()
-        return AWSResponse("http://127.0.0.1/", 400, {"x-amzn-requestid": "1"}, raw)
+        raw = SimpleNamespace(stream=lambda: iter([body]))
+        return AWSResponse("http://127.0.0.1/", 400, HTTPHeaders(), raw)
 
     client.meta.events.register("before-send.kms", throttle)
     keys = KmsKeys(kms.new_key(), client=client)
@@ -362,7 +322,14 @@ def test_roots_that_are_not_active_open_only() -> None:
 
 @pytest.mark.parametrize(
     ("roots", "active"),
-    [({}, None), ({"a": object()}, None), ({"a": FlakyRoot()}, ["b"]), ({"a": FlakyRoot()}, []), ({"a": FlakyRoot()}, "a"), ({"a b": FlakyRoot()}, None)],
+    [
+        ({}, None),
+        ({"a": object()}, None),
+        ({"a": FlakyRoot()}, ["b"]),
+        ({"a": FlakyRoot()}, []),
+        ({"a": FlakyRoot()}, "a"),
+        ({"a b": FlakyRoot()}, None),
+    ],
     ids=["none", "no wrapper", "unknown", "none active", "a string", "malformed"],
 )
 def test_roots_that_cannot_work_are_refused(roots: dict[str, FlakyRoot], active: list[str] | None) -> None:
@@ -471,7 +438,10 @@ async def test_any_of_seals_with_the_first_and_opens_with_each() -> None:
     assert parse(new)[0].reference.kind is KeyKind.WRAPPED_INLINE
     assert [open_(keys, value) for value in (old, new)] == [b"secret"] * 2
     cipher = AesGcm(keys)
-    assert [await cipher.adecode(value, "msgpack1", place()) for value in (old, await cipher.aencode(b"x", "msgpack1", place()))] == [b"secret", b"x"]
+    assert [await cipher.adecode(value, "msgpack1", place()) for value in (old, await cipher.aencode(b"x", "msgpack1", place()))] == [
+        b"secret",
+        b"x",
+    ]
     with pytest.raises(UnknownKeyError, match="2026-11"):
         open_(keys, seal(Keyring.generate("2026-11")))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,9 @@ from sealpoint.errors import (
     StoreUnavailableError,
     ThreadErasedError,
 )
-from sealpoint.keys import Erased, EnvelopeKeys, Keyring, LocalRoot, ThreadKeys, erase, or_erased
+from sealpoint.keys import EnvelopeKeys, Erased, Keyring, LocalRoot, ThreadKeys, erase, or_erased
 from sealpoint.stores import Fault, FolderStore, Stopped
-from tests.keys.test_envelope_keys import open_, place, seal
-from tests.keys.test_thread_keys import World, world  # noqa: F401  # the fixture
+from tests.keys.helpers import World, open_, place, seal
 
 
 def test_the_process_that_erased_opens_nothing_at_once_and_its_neighbours_all(world: World) -> None:
@@ -131,13 +132,14 @@ def test_a_read_that_began_before_the_erasure_does_not_fill_the_cache_after_it(w
     sealed = seal(writer)
     raced: list[None] = []
 
-    def overtake(_context: object) -> None:
+    def overtaken(wrapped: bytes, context: Mapping[str, str]) -> bytes:
         if not raced:
             raced.append(None)
             erase(keys, "t1")
+        return unwrap(wrapped, context)
 
     unwrap = world.root.inner.unwrap
-    world.root.inner.unwrap = lambda wrapped, context: (overtake(context), unwrap(wrapped, context))[1]  # type: ignore[method-assign]  # a race
+    world.root.inner.unwrap = overtaken  # type: ignore[method-assign]  # the race under test
     with pytest.raises(ThreadErasedError):
         open_(keys, sealed)
     with pytest.raises(ThreadErasedError):
@@ -154,10 +156,8 @@ def test_an_erasure_cut_off_anywhere_is_finished_by_running_it_again(world: Worl
     keys = world.keys()
     sealed = seal(keys)
     world.store.faults.plan(Fault(operation, kind, skip=skip))  # type: ignore[arg-type]  # of the two literals
-    try:
+    with contextlib.suppress(Stopped, StoreUnavailableError):
         erase(keys, "t1")
-    except (Stopped, StoreUnavailableError):
-        pass
     world.store.faults.clear()
     again = world.keys()
     receipt = erase(again, "t1")

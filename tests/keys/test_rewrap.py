@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 
 import pytest
 
+from sealpoint import Context
 from sealpoint.ciphers import Header, KeyKind, KeyReference, parse
 from sealpoint.errors import (
     AuthenticationError,
@@ -30,8 +32,8 @@ from sealpoint.keys import (
     transit_version_below,
 )
 from sealpoint.stores import Fault, MemoryStore, Stopped
-from tests.keys.conftest import Clock, Kms, Transit
-from tests.keys.test_envelope_keys import FlakyRoot, open_, place, seal
+from tests.keys.helpers import Clock, FlakyRoot, open_, place, seal
+from tests.keys.services import Kms, Transit
 
 # --- inline -------------------------------------------------------------------------------------------------------
 
@@ -86,10 +88,14 @@ def test_an_exchanged_key_block_is_noticed_before_it_is_written_anew() -> None:
     old, new = FlakyRoot(), FlakyRoot()
     one, two = seal(EnvelopeKeys({"old": old})), seal(EnvelopeKeys({"old": old}))
     (header, at), (other, _) = parse(one), parse(two)
-    forged = Header(KeyReference(KeyKind.WRAPPED_INLINE, other.reference.key_id, other.reference.wrapped), header.check).marshal() + one[at:]
+    forged = (
+        Header(KeyReference(KeyKind.WRAPPED_INLINE, other.reference.key_id, other.reference.wrapped), header.check).marshal() + one[at:]
+    )
     with pytest.raises(WrongKeyError, match="exchanged"):
         Rewrapper({"old": old, "new": new}).rewrap(forged)
-    moved = Header(KeyReference(KeyKind.WRAPPED_INLINE, header.reference.key_id, other.reference.wrapped), header.check).marshal() + one[at:]
+    moved = (
+        Header(KeyReference(KeyKind.WRAPPED_INLINE, header.reference.key_id, other.reference.wrapped), header.check).marshal() + one[at:]
+    )
     with pytest.raises(IntegrityError):
         Rewrapper({"old": old, "new": new}).rewrap(moved)
 
@@ -150,14 +156,14 @@ class Fleet:
 
 
 def test_a_rotation_rewrites_one_small_object_a_thread_and_no_data() -> None:
-    """Killed half-way and run again, with a writer running throughout; `benchmarks/keys.py` does it with 1,000 threads x 100 checkpoints."""
+    """Killed half-way and run again, beside a writer; `benchmarks/keys.py` does it with 1,000 threads x 100 checkpoints."""
     fleet = Fleet(100, 10)
     etags = fleet.data()
     fleet.store.faults.clear()
     keys = ThreadKeys(fleet.store, fleet.during)
     fleet.store.faults.plan(Fault("put", "stop", key_contains="/keys/", skip=50))
     stop = threading.Event()
-    written = []
+    written: list[tuple[Context, bytes]] = []
 
     def write() -> None:
         writer = ThreadKeys(fleet.store, fleet.during, recheck_s=0.001)
@@ -197,10 +203,8 @@ def test_a_rotation_cut_off_at_any_request_resumes(kind: str, operation: str) ->
         fleet = Fleet(3, 1)
         keys = ThreadKeys(fleet.store, fleet.during)
         fleet.store.faults.plan(Fault(operation, kind, skip=skip))  # type: ignore[arg-type]  # of the two literals
-        try:
+        with contextlib.suppress(Stopped, StoreUnavailableError):
             rotate_roots(keys, workers=1)
-        except (Stopped, StoreUnavailableError):
-            pass
         fleet.store.faults.clear()
         assert fleet.check_all_open(ThreadKeys(fleet.store, fleet.during)) == 3
         assert rotate_roots(keys).complete

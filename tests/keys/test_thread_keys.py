@@ -27,30 +27,8 @@ from sealpoint.errors import (
 )
 from sealpoint.keys import AnyOf, CacheLimits, Keyring, KmsKeys, LocalRoot, Revoking, ThreadKeys, erase, thread_keys
 from sealpoint.stores import Fault, FolderStore, MemoryStore
-from tests.keys.conftest import Clock, Kms, Transit
-from tests.keys.test_envelope_keys import FlakyRoot, open_, place, seal
-
-
-class World:
-    """A store, a root and a clock that several "processes" share: each `keys()` is another process."""
-
-    def __init__(self) -> None:
-        self.store = MemoryStore()
-        self.root = FlakyRoot()
-        self.clock = Clock()
-
-    def keys(self, **options: object) -> ThreadKeys:
-        return ThreadKeys(self.store, self.root, clock=self.clock, now=self.clock, **options)  # type: ignore[arg-type]  # the options under test
-
-    def path(self, thread: str = "t1", scope: str = "") -> str:
-        shelf = self.keys().shelf
-        return shelf.path(shelf.thread(scope, thread).name)
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
+from tests.keys.helpers import FlakyRoot, World, open_, place, seal
+from tests.keys.services import Kms, Transit
 
 # --- the usual ----------------------------------------------------------------------------------------------------
 

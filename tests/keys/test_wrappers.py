@@ -17,7 +17,7 @@ from sealpoint.errors import (
 )
 from sealpoint.keys import Keyring, KeyWrapper, KmsRoot, LocalRoot, TransitRoot
 from sealpoint.keys.wrapping import canonical, data_key_context
-from tests.keys.conftest import Kms, Transit, free_port, kms_client
+from tests.keys.services import Kms, Transit, free_port, kms_client
 from tests.keys.wrapper_contract import CONTEXT, GeneratorContract, WrapperContract
 
 ARN = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -138,7 +138,9 @@ def test_nothing_is_generated_under_a_disabled_or_deleted_kms_key(code: str) -> 
 
 
 # moto cannot decrypt what a multi-Region key encrypted (it cuts the key's longer id), so the request is what is asserted.
-@pytest.mark.parametrize("key_id", [ARN, "arn:aws:kms:us-east-1:111122223333:key/mrk-1234abcd12ab34cd56ef1234567890ab", "alias/checkpoints"])
+@pytest.mark.parametrize(
+    "key_id", [ARN, "arn:aws:kms:us-east-1:111122223333:key/mrk-1234abcd12ab34cd56ef1234567890ab", "alias/checkpoints"]
+)
 def test_decrypt_sends_the_configured_key_id_and_the_context(key_id: str) -> None:
     pytest.importorskip("boto3", reason="boto3 is not installed")
     root, stubber = _stubbed([])
@@ -206,7 +208,7 @@ def test_missing_credentials_are_told_apart_from_an_outage(monkeypatch: pytest.M
     boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
     from botocore.credentials import CredentialResolver
 
-    monkeypatch.setattr(CredentialResolver, "load_credentials", lambda self: None)
+    monkeypatch.setattr(CredentialResolver, "load_credentials", lambda _self: None)
     for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(variable, raising=False)
     client = boto3.session.Session().client("kms", region_name="eu-west-1")
@@ -313,7 +315,7 @@ def test_the_client_from_the_environment_works_and_retries(transit: Transit, mon
 def test_malformed_transit_names_are_refused() -> None:
     for name in ("", "a/b", "../sys/x", "a b"):
         with pytest.raises(ConfigurationError):
-            TransitRoot(name, client=object())  # type: ignore[arg-type]  # never used
+            TransitRoot(name, client=object())
 
 
 def test_a_wrapper_of_ones_own_is_a_class_of_two_methods() -> None:

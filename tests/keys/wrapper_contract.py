@@ -59,7 +59,9 @@ class WrapperContract:
             with pytest.raises((IntegrityError, KeyAccessError)):
                 wrapper.unwrap(bytes(changed), CONTEXT)
 
-    @pytest.mark.parametrize("garbage", [b"x", b"\x00" * 200, b"vault:v1:AAAA", b"\xff" * MAX_WRAPPED], ids=["short", "zeros", "text", "long"])
+    @pytest.mark.parametrize(
+        "garbage", [b"x", b"\x00" * 200, b"vault:v1:AAAA", b"\xff" * MAX_WRAPPED], ids=["short", "zeros", "text", "long"]
+    )
     def test_garbage_is_refused(self, wrapper: KeyWrapper, garbage: bytes) -> None:
         with pytest.raises((IntegrityError, KeyAccessError)):
             wrapper.unwrap(garbage, CONTEXT)
