@@ -37,6 +37,7 @@ Version = int | float | str
 """A channel version as LangGraph's savers make them."""
 
 _U32 = struct.Struct(">I").pack
+_READ_U32 = struct.Struct(">I").unpack_from
 _F64 = struct.Struct(">d").pack
 
 
@@ -92,18 +93,25 @@ class Context:
     @property
     def scope(self) -> str:
         """The scope, read back from the canonical bytes."""
-        return self._field(0).decode("utf-8", "surrogatepass")
+        (length,) = _READ_U32(self.encoded, 0)
+        return self.encoded[4 : 4 + length].decode("utf-8", "surrogatepass")
 
     @property
     def thread_id(self) -> str | None:
         """The thread, read back from the canonical bytes; None for a value without a place."""
-        return None if self.kind is Kind.UNBOUND else self._field(2).decode("utf-8", "surrogatepass")
+        home = self.home
+        return home[_READ_U32(home, 0)[0] + 13 :].decode("utf-8", "surrogatepass") if home else None
 
-    def _field(self, index: int) -> bytes:
-        at = 0
-        for _ in range(index):
-            at += 4 + int.from_bytes(self.encoded[at : at + 4], "big")
-        return self.encoded[at + 4 : at + 4 + int.from_bytes(self.encoded[at : at + 4], "big")]
+    @property
+    def home(self) -> bytes:
+        """The canonical bytes up to and with the thread: equal for all cells of one kind in one thread of one scope.
+
+        Empty for a value without a place.
+        """
+        if self.kind is Kind.UNBOUND:
+            return b""
+        at = _READ_U32(self.encoded, 0)[0] + 9  # behind the scope and the kind, each with its length
+        return self.encoded[: at + 4 + _READ_U32(self.encoded, at)[0]]
 
     @classmethod
     def unbound(cls, scope: str = "", *, form: Form = Form.SERIALIZER) -> Context:

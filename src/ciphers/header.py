@@ -117,17 +117,21 @@ class Header:
 
     def block(self) -> bytes:
         """The bytes that may be rewritten without touching the body; empty but for wrapped data keys."""
-        if not self.reference.wrapped:
-            return b""
-        parts = [bytes((len(self.reference.wrapped),))]
-        for entry in self.reference.wrapped:
-            root = entry.root.encode("ascii")
-            parts += (bytes((len(root),)), root, len(entry.wrapped).to_bytes(2, "big"), entry.wrapped)
-        return b"".join(parts)
+        return _block(self.reference.wrapped) if self.reference.wrapped else b""
 
     def marshal(self) -> bytes:
         """Core and block; `parse(header.marshal())` gives `header` back."""
         return self.core() + self.block()
+
+
+@functools.lru_cache(maxsize=256)
+def _block(wrapped: tuple[WrappedKey, ...]) -> bytes:
+    """The key block of `wrapped`. Cached: one data key seals many values."""
+    parts = [bytes((len(wrapped),))]
+    for entry in wrapped:
+        root = entry.root.encode("ascii")
+        parts += (bytes((len(root),)), root, len(entry.wrapped).to_bytes(2, "big"), entry.wrapped)
+    return b"".join(parts)
 
 
 def _malformed(what: str) -> EnvelopeError:
@@ -185,7 +189,8 @@ def parse(data: bytes | bytearray | memoryview) -> tuple[Header, int]:
     end = _FIXED + id_length + CHECK_BYTES
     header = _parse_core(bytes(data[:end]))
     if header is None:
-        return _parse_inline(memoryview(data), end)
+        end = _inline_end(data, end)
+        return _parse_inline(bytes(data[:end]))
     return header, end
 
 
@@ -220,11 +225,24 @@ def _parse_fields(core: bytes) -> tuple[KeyKind, str]:
     return kind, key_id
 
 
-def _parse_inline(view: memoryview, at: int) -> tuple[Header, int]:
-    """The header of a value whose wrapped data keys start at `at`."""
-    core = bytes(view[:at])
+def _inline_end(data: bytes | bytearray | memoryview, at: int) -> int:
+    """Where the key block that starts at `at` ends, going by its length fields alone, or at the end of the data if that comes first."""
+    size = len(data)
+    count = data[at] if at < size else 0
+    at += 1
+    for _ in range(min(count, MAX_ROOTS)):
+        at += 1 + (data[at] if at < size else 0)
+        at += 2 + int.from_bytes(data[at : at + 2], "big")
+    return min(at, size)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_inline(raw: bytes) -> tuple[Header, int]:
+    """The header that is all of `raw`, wrapped data keys included. Cached: one data key seals many values."""
+    core_end = _FIXED + raw[_FIXED - 1] + CHECK_BYTES
+    core = raw[:core_end]
     kind, key_id = _parse_fields(core)
-    reader = _Reader(view, at)
+    reader = _Reader(memoryview(raw), core_end)
     count = reader.take(1)[0]
     if not 1 <= count <= MAX_ROOTS:
         raise _malformed("the number of wrapped keys is out of range")

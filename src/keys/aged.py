@@ -37,6 +37,7 @@ class AgedCache(Generic[K, V]):
         self._lock = threading.Lock()
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._sweep_at = 0.0
+        self.hits = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -51,6 +52,7 @@ class AgedCache(Generic[K, V]):
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)
+            self.hits += 1
             return entry[1]
 
     def put(self, key: K, value: V) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,26 +16,19 @@ class CallReport:
         wrapped: keys wrapped under a root, beyond those that `generated` already returned wrapped.
         unwrapped: keys unwrapped.
         failed: calls to a service that raised; its own retries are not counted.
-        seals_served: values sealed under a key at hand: calls saved.
-        opens_served: values opened with a key at hand: calls saved.
+        served: values sealed or opened with a key at hand, so that no service was called.
     """
 
     generated: int = 0
     wrapped: int = 0
     unwrapped: int = 0
     failed: int = 0
-    seals_served: int = 0
-    opens_served: int = 0
+    served: int = 0
 
     @property
     def made(self) -> int:
         """Calls to key services."""
         return self.generated + self.wrapped + self.unwrapped
-
-    @property
-    def saved(self) -> int:
-        """Calls that a key per value would have cost, and were not made."""
-        return self.seals_served + self.opens_served
 
 
 class Tally:
@@ -46,11 +39,11 @@ class Tally:
         self._counts: Counter[str] = Counter()
 
     def add(self, what: str) -> None:
-        """Counts one; `what` is a field of `CallReport`."""
+        """Counts one; `what` is a field of `CallReport` other than `served`."""
         with self._lock:
             self._counts[what] += 1
 
-    def report(self) -> CallReport:
-        """The counts so far."""
+    def report(self, served: int) -> CallReport:
+        """The counts so far, with those that a cache kept."""
         with self._lock:
-            return CallReport(**{field.name: self._counts[field.name] for field in fields(CallReport)})
+            return CallReport(**self._counts, served=served)

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Final, Literal, NoReturn, get_args
 
@@ -24,6 +24,7 @@ from .wrapping import KeyWrapper, data_key_context
 Mode = Literal["full", "encrypt-only", "decrypt-only"]
 
 _MAX_SCOPES: Final = 256  # data keys in use at once; an application has one scope, seldom a few
+_IDS: Final = 256
 _ID_BYTES: Final = 12  # random; two of 2^40 data keys share an id with a chance of 2^-17, and then each still unwraps as itself
 
 
@@ -62,27 +63,14 @@ class CacheLimits:
     max_age_s: float = 900.0
 
 
+@dataclass(slots=True)
 class _InUse:
-    """The data key of one scope, and what was sealed under it."""
+    """The data key of one scope, when it expires, and what was sealed under it."""
 
-    __slots__ = ("_bytes", "_expires", "_limits", "_messages", "key", "reference")
-
-    def __init__(self, reference: KeyReference, key: SecretKey, limits: DataKeyLimits, now: float) -> None:
-        self.reference = reference
-        self.key = key
-        self._limits = limits
-        self._expires = now + limits.max_age_s
-        self._messages = 0
-        self._bytes = 0
-
-    def take(self, size: int, now: float) -> bool:
-        """Counts one more value, when the limits allow it."""
-        fits = self._messages == 0 or (self._messages < self._limits.max_messages and self._bytes + size <= self._limits.max_bytes)
-        if not fits or now >= self._expires:
-            return False
-        self._messages += 1
-        self._bytes += size
-        return True
+    sealing: tuple[KeyReference, SecretKey]
+    expires: float
+    messages: int = 0
+    bytes: int = 0
 
 
 class EnvelopeKeys:
@@ -128,8 +116,10 @@ class EnvelopeKeys:
         bounds = cache or CacheLimits()
         self._clock = clock
         self._opened: AgedCache[bytes, SecretKey] = AgedCache(bounds.max_keys, bounds.max_age_s, clock)
+        self._ids = lru_cache(_IDS)(self._ids_of)  # remembered, because hashing them costs more than opening a small value may
         self._lock = threading.Lock()
         self._in_use: OrderedDict[str, _InUse] = OrderedDict()
+        self._served = 0
         self._generating: SingleFlight[None] = SingleFlight()
         self._opening: SingleFlight[SecretKey] = SingleFlight()
 
@@ -146,7 +136,8 @@ class EnvelopeKeys:
 
     def current_sized(self, context: Context, size: int) -> tuple[KeyReference, SecretKey]:
         """As `current`, for a value of `size` bytes."""
-        self._check_may_seal()
+        if self._mode == "decrypt-only":
+            raise _may_not_seal()
         scope = context.scope
         while True:
             if (taken := self._take(scope, size)) is not None:
@@ -160,7 +151,8 @@ class EnvelopeKeys:
 
     async def acurrent_sized(self, context: Context, size: int) -> tuple[KeyReference, SecretKey]:
         """As `current_sized`; a service is called in a thread."""
-        self._check_may_seal()
+        if self._mode == "decrypt-only":
+            raise _may_not_seal()
         scope = context.scope
         while True:
             if (taken := self._take(scope, size)) is not None:
@@ -193,7 +185,7 @@ class EnvelopeKeys:
 
     def stats(self) -> CallReport:
         """Calls made and saved since this key source was made."""
-        return self.roots.tally.report()
+        return self.roots.tally.report(self._served + self._opened.hits)
 
     def forget(self) -> None:
         """Drops every key at hand: the next value is sealed under a new data key, and every read asks a service again."""
@@ -215,17 +207,19 @@ class EnvelopeKeys:
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _check_may_seal(self) -> None:
-        if self._mode == "decrypt-only":
-            raise KeyAccessError("this key source is decrypt-only; nothing was sealed")
-
     def _take(self, scope: str, size: int) -> tuple[KeyReference, SecretKey] | None:
+        """The data key in use, with one more value counted against its limits, or None where they do not allow it."""
+        limits = self._limits
         with self._lock:
-            in_use = self._in_use.get(scope)
-            if in_use is None or not in_use.take(size, self._clock()):
+            now = self._in_use.get(scope)
+            if now is None or self._clock() >= now.expires:
                 return None
-        self.roots.tally.add("seals_served")
-        return in_use.reference, in_use.key
+            if now.messages and (now.messages >= limits.max_messages or now.bytes + size > limits.max_bytes):
+                return None
+            now.messages += 1
+            now.bytes += size
+            self._served += 1
+            return now.sealing
 
     def _generate(self, scope: str, spent: _InUse | None) -> None:
         """Puts a new data key in the place of `spent`, unless another caller has done so since."""
@@ -239,7 +233,7 @@ class EnvelopeKeys:
             for entry in wrapped:
                 self._opened.put(_cache_id(scope, key_id, entry), key)
         with self._lock:
-            self._in_use[scope] = _InUse(reference, key, self._limits, began)
+            self._in_use[scope] = _InUse((reference, key), began + self._limits.max_age_s)
             self._in_use.move_to_end(scope)
             while len(self._in_use) > _MAX_SCOPES:
                 self._in_use.popitem(last=False)
@@ -252,13 +246,14 @@ class EnvelopeKeys:
                 f"key id {reference.key_id!r} is of kind {reference.kind.name.lower()}, and these keys are wrapped inline; "
                 "sealpoint.keys.AnyOf puts several key sources together"
             )
-        scope = context.scope
+        return self._ids(reference, context.scope)
+
+    def _ids_of(self, reference: KeyReference, scope: str) -> tuple[bytes, ...]:
         return tuple(_cache_id(scope, reference.key_id, entry) for entry in self.roots.known(reference.wrapped))
 
     def _cached(self, cache_ids: tuple[bytes, ...]) -> SecretKey | None:
         for cache_id in cache_ids:
             if (key := self._opened.get(cache_id)) is not None:
-                self.roots.tally.add("opens_served")
                 return key
         return None
 
@@ -269,6 +264,10 @@ class EnvelopeKeys:
         # Only the entry that gave the key is vouched for: another one in this header may be anything.
         self._opened.put(_cache_id(context.scope, reference.key_id, entry), key)
         return key
+
+
+def _may_not_seal() -> KeyAccessError:
+    return KeyAccessError("this key source is decrypt-only; nothing was sealed")
 
 
 def _cache_id(scope: str, key_id: str, entry: WrappedKey) -> bytes:

@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, NoReturn
 
 from ..ciphers import KeyKind, KeyReference, KeySource, SecretKey
-from ..context import Context
+from ..context import Context, Kind
 from ..errors import (
     AuthenticationError,
     ConfigurationError,
@@ -38,6 +38,7 @@ RECHECK_S: Final = 60.0
 """A cached thread key is used no longer than this without asking the store whether it still exists: the erasure latency of other
 processes."""
 
+_NAMES: Final = 4096  # thread names remembered
 _STRIPES: Final = 1024  # so that erasing many threads hardly ever makes a read of another one start over
 _RACES: Final = 20  # lost compare-and-swaps before giving up; each one means that another writer got through
 
@@ -48,13 +49,13 @@ class _Known:
 
     Args:
         found: the object as it was read.
-        key: the unwrapped key; None when it has ended.
+        sealing: how headers refer to the key, and the key, unwrapped; None when it has ended.
         checked_at: when the read began.
         unwrapped_at: when the key was unwrapped or made.
     """
 
     found: Found
-    key: SecretKey | None = field(repr=False)
+    sealing: tuple[KeyReference, SecretKey] | None = field(repr=False)
     checked_at: float
     unwrapped_at: float
 
@@ -114,6 +115,7 @@ class ThreadKeys:
         self._known: AgedCache[str, _Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
         self._flights: SingleFlight[_Known | None] = SingleFlight()
         self._lock = threading.Lock()
+        self._named = lru_cache(_NAMES)(self._name)
         self._epochs = [0] * _STRIPES
 
     # --- KeySource ------------------------------------------------------------------------------------------------
@@ -130,21 +132,21 @@ class ThreadKeys:
         """
         thread = self._thread_to_seal_for(context)
         known = self._fresh(thread)
-        if known is None or known.key is None:
+        if known is None or known.sealing is None:
             known = self._flights.do(thread.name, partial(self._load, thread, mint=True))
-        else:
-            self.roots.tally.add("seals_served")
-        return _to_seal(known)
+        if known is None or known.sealing is None:
+            raise _erased(known)
+        return known.sealing
 
     async def acurrent(self, context: Context) -> tuple[KeyReference, SecretKey]:
         """As `current`; stores and services are called in a thread."""
         thread = self._thread_to_seal_for(context)
         known = self._fresh(thread)
-        if known is None or known.key is None:
+        if known is None or known.sealing is None:
             known = await self._flights.ado(thread.name, partial(self._load, thread, mint=True))
-        else:
-            self.roots.tally.add("seals_served")
-        return _to_seal(known)
+        if known is None or known.sealing is None:
+            raise _erased(known)
+        return known.sealing
 
     def resolve(self, reference: KeyReference, context: Context) -> SecretKey:
         """The thread's key, if it is the one that the header names.
@@ -159,8 +161,6 @@ class ThreadKeys:
         known = self._fresh(thread)
         if known is None or not _settles(known, reference):
             known = self._flights.do(thread.name, partial(self._load, thread, mint=False))
-        elif known.key is not None:
-            self.roots.tally.add("opens_served")
         return _to_open(known, reference)
 
     async def aresolve(self, reference: KeyReference, context: Context) -> SecretKey:
@@ -169,8 +169,6 @@ class ThreadKeys:
         known = self._fresh(thread)
         if known is None or not _settles(known, reference):
             known = await self._flights.ado(thread.name, partial(self._load, thread, mint=False))
-        elif known.key is not None:
-            self.roots.tally.add("opens_served")
         return _to_open(known, reference)
 
     # --- lives of a thread ----------------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ class ThreadKeys:
         """
         thread = self._thread_to_seal_for(context)
         known = self._fresh(thread)
-        if known is None or known.key is None:
+        if known is None or known.sealing is None:
             self._reopen(thread)
 
     def reopen(self, thread_id: str, *, scope: str = "") -> None:
@@ -210,8 +208,9 @@ class ThreadKeys:
         self.check_may_write()
         source, target = (self.shelf.thread(scope, thread_id) for thread_id in (source_id, target_id))
         known = self._flights.do(target.name, partial(self._load, target, mint=True))
-        reference, _ = _to_seal(known)
-        self.shelf.record_copy(source.name, target.name, generation_of(reference.key_id) or 0)
+        if known is None or known.sealing is None:
+            raise _erased(known)
+        self.shelf.record_copy(source.name, target.name, known.found.object.generation)
 
     def forget(self) -> None:
         """Drops every key at hand: the next use of each thread asks the store and a root again."""
@@ -237,7 +236,7 @@ class ThreadKeys:
 
     def stats(self) -> CallReport:
         """Calls made and saved since this key source was made; reads of the store are not counted."""
-        return self.roots.tally.report()
+        return self.roots.tally.report(self._known.hits)
 
     @property
     def cached_threads(self) -> int:
@@ -258,18 +257,20 @@ class ThreadKeys:
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _thread(self, context: Context) -> Thread:
-        thread_id = context.thread_id
-        if thread_id is None:
+    def _name(self, home: bytes) -> Thread:
+        """The thread of a context with these first bytes; remembered, because a hash costs more than sealing a small value may."""
+        if not home:
             raise ConfigurationError(
                 "ThreadKeys gives every thread a key of its own, and a bare serializer does not know the thread: "
                 "pass ThreadKeys to SealedSaver or ObjectSaver, or give the serializer KmsKeys or a Keyring"
             )
-        return self.shelf.thread(context.scope, thread_id)
+        context = Context(Kind.CHECKPOINT, home)
+        return self.shelf.thread(context.scope, context.thread_id or "")
 
     def _thread_to_seal_for(self, context: Context) -> Thread:
-        self.check_may_write()
-        return self._thread(context)
+        if self._read_only:
+            self.check_may_write()
+        return self._named(context.home)
 
     def _thread_to_open(self, reference: KeyReference, context: Context) -> Thread:
         if reference.kind is not KeyKind.KEY_STORE:
@@ -277,12 +278,12 @@ class ThreadKeys:
                 f"key id {reference.key_id!r} is of kind {reference.kind.name.lower()}, and these keys are in a key store; "
                 "sealpoint.keys.AnyOf puts several key sources together"
             )
-        return self._thread(context)
+        return self._named(context.home)
 
     def _fresh(self, thread: Thread) -> _Known | None:
         """What the cache knows, if it was checked lately. An end is known for good."""
         known = self._known.get(thread.name)
-        if known is None or (known.key is not None and self._clock() - known.checked_at >= self.recheck_s):
+        if known is None or (known.sealing is not None and self._clock() - known.checked_at >= self.recheck_s):
             return None
         return known
 
@@ -315,16 +316,16 @@ class ThreadKeys:
             raise AuthenticationError(
                 "the thread was erased, and its key object is back: the key store was rolled back; no key was unwrapped"
             )
-        if before is not None and before.key is not None and isinstance(before.found.object, Live):
+        if before is not None and before.sealing is not None and isinstance(before.found.object, Live):
             same = before.found.object.wrapped == live.wrapped and before.found.object.key_id == live.key_id
             if same and began - before.unwrapped_at < self._bounds.max_age_s:
-                return _Known(found, before.key, began, before.unwrapped_at)
+                return _Known(found, before.sealing, began, before.unwrapped_at)
         key, _ = self.roots.unwrap(live.wrapped, thread_key_context(thread.scope, live.key_id, thread.name, live.generation))
         if key.check != live.check:
             raise WrongKeyError(
                 f"the key object of key id {live.key_id!r} unwraps to another key than its check value says: it was exchanged"
             )
-        return _Known(found, key, began, began)
+        return _Known(found, (KeyReference(KeyKind.KEY_STORE, live.key_id), key), began, began)
 
     def _minted(self, thread: Thread, replacing: Found | None, generation: int, began: float) -> _Known:
         """A new generation, on record before its key is used.
@@ -337,7 +338,7 @@ class ThreadKeys:
         key_id = key_id_of(generation, secrets.token_hex(10))
         key, wrapped = self.roots.generate(thread_key_context(thread.scope, key_id, thread.name, generation))
         live = Live(thread.scope, generation, key_id, key.check, wrapped, int(self.now() * 1000), secrets.token_bytes(16))
-        return _Known(self.shelf.write(thread.name, live, replacing), key, began, began)
+        return _Known(self.shelf.write(thread.name, live, replacing), (KeyReference(KeyKind.KEY_STORE, key_id), key), began, began)
 
     def _reopen(self, thread: Thread) -> None:
         for _ in range(_RACES):
@@ -379,17 +380,11 @@ def _settles(known: _Known, reference: KeyReference) -> bool:
     """Whether the answer for this header cannot be another after asking the store again."""
     generation = generation_of(reference.key_id)
     ended = generation is not None and generation <= _ended_generation(known)
-    return ended or (known.key is not None and known.found.object.key_id == reference.key_id)
+    return ended or (known.sealing is not None and known.sealing[0] == reference)
 
 
 def _ended_generation(known: _Known) -> int:
-    return known.found.object.generation - (known.key is not None)
-
-
-def _to_seal(known: _Known | None) -> tuple[KeyReference, SecretKey]:
-    if known is None or known.key is None:
-        raise _erased(known)
-    return KeyReference(KeyKind.KEY_STORE, known.found.object.key_id), known.key
+    return known.found.object.generation - (known.sealing is not None)
 
 
 def _to_open(known: _Known | None, reference: KeyReference) -> SecretKey:
@@ -398,8 +393,8 @@ def _to_open(known: _Known | None, reference: KeyReference) -> SecretKey:
             f"the key store has no key for the thread of this value (key id {reference.key_id!r}): it is another store, prefix or "
             "index key, or the key object was lost; restore it from a backup of the key store"
         )
-    if known.key is not None and known.found.object.key_id == reference.key_id:
-        return known.key
+    if known.sealing is not None and known.sealing[0] == reference:
+        return known.sealing[1]
     generation = generation_of(reference.key_id)
     if generation is not None and generation <= _ended_generation(known):
         raise _erased(known)
