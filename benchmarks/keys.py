@@ -28,18 +28,21 @@ class FreeRoot:
     """A root that costs nothing and protects nothing: what is measured is the rest. As long as AWS KMS's answer."""
 
     def wrap(self, key: bytes, context: Mapping[str, str]) -> bytes:
+        """The key itself, padded."""
         return key.ljust(AWS_BLOB, b"\0")
 
     def unwrap(self, wrapped: bytes, context: Mapping[str, str]) -> bytes:
+        """The key itself."""
         return wrapped[:32]
 
 
 def place(thread: int = 1, number: int = 1) -> Context:
+    """The place of a checkpoint."""
     return Context.checkpoint("", f"thread-{thread}", "", f"1f0c9a10-0000-6000-8000-{number:012d}")
 
 
 def overhead() -> bool:
-    """Sealing and opening with a warm cache, beside an environment key: a value through the whole chain, and bytes through the cipher alone."""
+    """Sealing and opening with a warm cache, beside an environment key: through the whole chain, and through the cipher alone."""
     print("\nunder a data key at hand / under an environment key: values through the chain")
     sources: dict[str, KeySource] = {
         "environment": Keyring.generate("2026-11"),
@@ -145,6 +148,7 @@ class Forgetful(MemoryStore):
     """Takes everything and keeps nothing, so that what grows is the key source."""
 
     def put(self, key: str, data: bytes, *, if_absent: bool = False, if_match: str | None = None) -> str:
+        """Nothing is stored."""
         return "etag"
 
 

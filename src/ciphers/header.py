@@ -171,9 +171,9 @@ def looks_sealed(data: bytes | bytearray | memoryview) -> bool:
 
 
 def peek_key_id(data: bytes | bytearray | memoryview) -> str:
-    """The key id in the header of `data`, or "" when there is no header of ours: a hint, for counting."""
+    """The key id in the header core of `data`, or "" when there is no core of ours: a hint, for counting."""
     try:
-        return parse(data)[0].reference.key_id
+        return _parse_fields(bytes(data[: _core_end(data)]))[1]
     except EnvelopeError:
         return ""
 
@@ -185,13 +185,17 @@ def parse(data: bytes | bytearray | memoryview) -> tuple[Header, int]:
         EnvelopeError: there is no well-formed header of version 1, suite 1. Treat the value as damaged, or, where the message
             names another version, read it with a release that knows it.
     """
-    id_length = data[_FIXED - 1] if len(data) >= _FIXED else 0
-    end = _FIXED + id_length + CHECK_BYTES
+    end = _core_end(data)
     header = _parse_core(bytes(data[:end]))
     if header is None:
         end = _inline_end(data, end)
         return _parse_inline(bytes(data[:end]))
     return header, end
+
+
+def _core_end(data: bytes | bytearray | memoryview) -> int:
+    """Where the core ends, going by the id's length alone."""
+    return _FIXED + CHECK_BYTES + (data[_FIXED - 1] if len(data) >= _FIXED else 0)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -203,6 +207,7 @@ def _parse_core(core: bytes) -> Header | None:
     return Header(KeyReference(kind, key_id), core[-CHECK_BYTES:])
 
 
+@functools.lru_cache(maxsize=1024)
 def _parse_fields(core: bytes) -> tuple[KeyKind, str]:
     prefix = core[: len(_PREFIX)]
     if prefix != _PREFIX:
