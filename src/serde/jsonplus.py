@@ -107,7 +107,9 @@ class JsonPlus:
         """
         trust = self._trusted if authenticated else self._untrusted
         if tag == TAG:
-            return reader.loads(data, trust=trust, drift=self._drift, codecs=self._by_name, authenticated=authenticated, pickle=self._pickle)
+            return reader.loads(
+                data, trust=trust, drift=self._drift, codecs=self._by_name, authenticated=authenticated, pickle=self._pickle
+            )
         if tag in langgraph_reader.TAGS:
             return langgraph_reader.loads(tag, data, trust)
         if tag == "pickle":

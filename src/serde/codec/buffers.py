@@ -33,5 +33,3 @@ def read_bytes(stored: Any, source: Reading, kind: type) -> Any:
     with memoryview(made) as room:
         copy_into(room, view)
     return made
-
-

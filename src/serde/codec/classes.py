@@ -19,7 +19,9 @@ from .trust import Trust
 
 _SINGLE: Final = {"none": type(None), "any": typing.Any, "ellipsis": Ellipsis, "never": typing.Never}
 _ALIASES: Final = {
-    name: value for name, value in vars(typing).items() if isinstance(value, type(typing.List)) or type(value) is type(typing.Tuple)  # noqa: UP006 - the typing objects themselves are meant
+    name: value
+    for name, value in vars(typing).items()
+    if isinstance(value, type(typing.List)) or type(value) is type(typing.Tuple)  # noqa: UP006 - the typing objects themselves are meant
 }
 _MAX_NESTING: Final = 32  # type arguments within type arguments; type checkers stop far earlier
 
@@ -44,11 +46,12 @@ def name_of(cls: type) -> list[str]:
         UnstorableError: they do not: a local class, or another one of that name.
     """
     module, qualname = cls.__module__, cls.__qualname__
-    if static_lookup(module, qualname) is not cls:
-        raise UnstorableError(
-            "its class cannot be found again under its name: define it at the top of a module (not inside a function), under a name of its own"
-        )
-    return [module, qualname]
+    loaded = sys.modules.get(module)
+    if loaded is not None and vars(loaded).get(qualname) is cls or static_lookup(module, qualname) is cls:
+        return [module, qualname]
+    raise UnstorableError(
+        "its class cannot be found again under its name: define it at the top of a module (not inside a function), under a name of its own"
+    )
 
 
 def resolve(module: Any, qualname: Any, trust: Trust) -> type:
@@ -119,7 +122,9 @@ def stored_class(head: Any, code: int, source: Reading) -> type:
     except UnstorableError as exc:
         raise SchemaDriftError(f"stored objects of {cls.__module__}.{cls.__qualname__} cannot be restored now: {exc.reason}") from None
     if now != code:
-        raise SchemaDriftError(f"{cls.__module__}.{cls.__qualname__} has become another kind of class since its objects were stored; register a codec")
+        raise SchemaDriftError(
+            f"{cls.__module__}.{cls.__qualname__} has become another kind of class since its objects were stored; register a codec"
+        )
     return cls
 
 

@@ -76,7 +76,9 @@ def marshal_factory(factory: Any) -> Any:
     if factory is None:
         return None
     if not isinstance(factory, type):
-        raise UnstorableError("its default_factory is a function, and functions are not stored; use a class such as list, or register a codec")
+        raise UnstorableError(
+            "its default_factory is a function, and functions are not stored; use a class such as list, or register a codec"
+        )
     return marshal_type(factory)
 
 

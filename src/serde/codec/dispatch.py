@@ -10,7 +10,6 @@ import sys
 import types
 import typing
 import uuid
-import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
@@ -89,7 +88,8 @@ _FAMILIES: Final = (
 )
 BY_CODE: Final[Mapping[int, Kind]] = {kind.code: kind for kind in (*EXACT.values(), *_FAMILIES)}
 
-_known: weakref.WeakKeyDictionary[type, Kind] = weakref.WeakKeyDictionary()
+_known: Final[dict[type, Kind]] = dict(EXACT)
+_MAX_KNOWN: Final = 4096  # classes; those made at run time would otherwise stay for ever
 
 
 def kind_of(cls: type) -> Kind:
@@ -98,9 +98,13 @@ def kind_of(cls: type) -> Kind:
     Raises:
         UnstorableError: none does; the reason says what to do.
     """
-    kind = EXACT.get(cls) or _known.get(cls)
+    kind = _known.get(cls)
     if kind is None:
-        kind = _known[cls] = _classified(cls)
+        kind = _classified(cls)
+        if len(_known) >= _MAX_KNOWN:
+            _known.clear()
+            _known.update(EXACT)
+        _known[cls] = kind
     return kind
 
 

@@ -36,7 +36,9 @@ class DriftPolicy:
         """
         where = f"{cls.__module__}.{cls.__qualname__}"
         if self.on_drift == "error":
-            raise SchemaDriftError(f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift")
+            raise SchemaDriftError(
+                f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift"
+            )
         key = (cls.__module__, cls.__qualname__)
         if self.on_drift == "warn" and key not in _reported and len(_reported) < _MAX_REPORTED:
             _reported.add(key)

@@ -41,7 +41,9 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     for row in listed(rows):
         if type(row) is str:
             if row not in members:
-                raise SchemaDriftError(f"a stored value needs the member {row[:60]!r} of {cls.__module__}.{cls.__qualname__}; restore it or add an alias")
+                raise SchemaDriftError(
+                    f"a stored value needs the member {row[:60]!r} of {cls.__module__}.{cls.__qualname__}; restore it or add an alias"
+                )
             made.append(members[row])
         elif type(row) is int and issubclass(cls, enum.Flag) and _usual_flags(cls):
             made.append(cls(row))

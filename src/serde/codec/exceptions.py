@@ -14,7 +14,9 @@ from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
 from .layout import Layout, layout_of
 
 _CODE: Final = 45
-_SKIPPED: Final = frozenset({"__traceback__", "__dict__", "args", "obj", "__cause__", "__context__", "__suppress_context__", "characters_written", "exceptions"})
+_SKIPPED: Final = frozenset(
+    {"__traceback__", "__dict__", "args", "obj", "__cause__", "__context__", "__suppress_context__", "characters_written", "exceptions"}
+)
 _OWN: Final = vars(BaseException)
 _get_args: Final = _OWN["args"].__get__
 _get_dict: Final = _OWN["__dict__"].__get__

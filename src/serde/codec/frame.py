@@ -3,7 +3,7 @@
 Layout (big-endian; docs/spec/msgpack1.md)::
 
     1   version, 0x01
-    8   marker, random for every message; the only Ext a document may hold is code 1 with exactly these bytes
+    8   marker, random for every message with references (else zeros); the only Ext a document may hold is code 1 with exactly these bytes
     2   number of documents, 1 or more
     4   number of buffers
     8 × documents, then 8 × buffers: their sizes in bytes
@@ -23,6 +23,7 @@ from .kind import BufferSource
 VERSION: Final = 1
 REFERENCE: Final = 1  # the Ext code
 MARKER_BYTES: Final = 8
+NO_MARKER: Final = bytes(MARKER_BYTES)  # of a message without references
 SLICE: Final = 4 * 1024 * 1024  # bytes copied at a stretch: other threads get their turn in between
 
 _HEAD: Final = struct.Struct(">B8sHI")
@@ -39,6 +40,11 @@ def fresh_marker() -> bytes:
         block = os.urandom(256 * MARKER_BYTES)
         _markers.extend(block[i : i + MARKER_BYTES] for i in range(MARKER_BYTES, len(block), MARKER_BYTES))
         return block[:MARKER_BYTES]
+
+
+def reference_to(marker: bytes) -> bytes:
+    """How a reference looks in a document: ext 8, eight bytes, code 1."""
+    return b"\xd7\x01" + marker
 
 
 if hasattr(os, "register_at_fork"):

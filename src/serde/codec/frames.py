@@ -179,7 +179,9 @@ def _same_array(pd: Any, a: Any, b: Any) -> None:
     pd.testing.assert_extension_array_equal(a, b, check_exact=True)
 
 
-def _checked(code: int, take_apart: Callable[[Any], list[Any]], rebuild: Callable[[Any], Any], same: Callable[[Any, Any, Any], None]) -> Kind:
+def _checked(
+    code: int, take_apart: Callable[[Any], list[Any]], rebuild: Callable[[Any], Any], same: Callable[[Any, Any, Any], None]
+) -> Kind:
     def encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
         rows = []
         for obj in objs:
@@ -189,7 +191,9 @@ def _checked(code: int, take_apart: Callable[[Any], list[Any]], rebuild: Callabl
             except UnstorableError:
                 raise
             except Exception as exc:
-                raise UnstorableError("pandas rebuilds it with a difference; reset its index or convert its columns with astype", obj) from exc
+                raise UnstorableError(
+                    "pandas rebuilds it with a difference; reset its index or convert its columns with astype", obj
+                ) from exc
             rows.append(row)
         return [rows]
 
@@ -208,7 +212,13 @@ ARRAY: Final = _checked(63, _array_parts, _array_from, _same_array)
 
 
 def _timestamp_parts(value: Any) -> list[Any]:
-    return ["timestamp", int(value.asm8.view("i8")) if value.tzinfo is None else int(value.tz_convert(None).asm8.view("i8")), value.unit, value.tz, value.fold]
+    return [
+        "timestamp",
+        int(value.asm8.view("i8")) if value.tzinfo is None else int(value.tz_convert(None).asm8.view("i8")),
+        value.unit,
+        value.tz,
+        value.fold,
+    ]
 
 
 def _timestamp_from(rest: list[Any]) -> Any:
@@ -266,7 +276,16 @@ SCALAR: Final = _checked(64, _scalar_parts, _scalar_from, _same_scalar)
 
 def exact_types(pd: Any) -> dict[type, Kind]:
     """The pandas types that are stored, each with its kind."""
-    indexes = (pd.Index, pd.RangeIndex, pd.MultiIndex, pd.DatetimeIndex, pd.TimedeltaIndex, pd.PeriodIndex, pd.CategoricalIndex, pd.IntervalIndex)
+    indexes = (
+        pd.Index,
+        pd.RangeIndex,
+        pd.MultiIndex,
+        pd.DatetimeIndex,
+        pd.TimedeltaIndex,
+        pd.PeriodIndex,
+        pd.CategoricalIndex,
+        pd.IntervalIndex,
+    )
     arrays = (
         pd.Categorical,
         pd.arrays.DatetimeArray,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .drift import DriftPolicy
@@ -83,12 +84,14 @@ class Kind:
         encode: the columns of a group, from its class and objects: plain msgpack values, or objects that get their own group.
         decode: the objects of a group, from its columns, in order.
         parts: the steps into one object, for error paths.
+        mixed: whether one group takes objects of several classes; `encode` is then given any of them.
     """
 
     code: int
     encode: Callable[[type, list[Any], Writing], list[Any]]
     decode: Callable[[list[Any], Reading], list[Any]]
     parts: Callable[[Any], Iterable[Part]] | None = None
+    mixed: bool = False
 
 
 def expect(columns: list[Any], count: int) -> list[Any]:
@@ -103,6 +106,32 @@ def listed(value: Any) -> list[Any]:
     if type(value) is not list:
         raise MalformedError
     return value
+
+
+def numbered(values: list[Any], distinct: list[Any]) -> Any:
+    """For each value its place among the distinct ones; nil where there is one only."""
+    if len(distinct) == 1:
+        return None
+    places = {value: place for place, value in enumerate(distinct)}
+    return packed_places(list(map(places.__getitem__, values)), len(distinct))
+
+
+def packed_places(places: list[int], distinct: int) -> Any:
+    """A column of places: a byte each in long columns where that is enough, else a list. Short ones stay free of bytes (see scan)."""
+    return bytes(places) if len(places) >= _LONG and distinct <= 256 else places
+
+
+_LONG: Final = 64
+
+
+def spread(column: Any, distinct: list[Any], count: int) -> Iterable[Any]:
+    """The values that `numbered` made a column of."""
+    if column is None:
+        (one,) = distinct
+        return repeat(one, count)
+    if len(column) != count:
+        raise MalformedError
+    return map(distinct.__getitem__, column)
 
 
 def simple(

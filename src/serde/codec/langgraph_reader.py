@@ -22,7 +22,9 @@ from .kind import MalformedError
 from .trust import Trust
 
 TAGS: Final = frozenset({"null", "bytes", "bytearray", "json", "msgpack"})
-_MAX_NESTING: Final = 200  # Ext within Ext; LangGraph's own writer stops at Python's recursion limit, which is further only for chains of objects
+_MAX_NESTING: Final = (
+    200  # Ext within Ext; LangGraph's own writer stops at Python's recursion limit, which is further only for chains of objects
+)
 _METHODS: Final = frozenset({("datetime", "datetime", "fromisoformat")})  # the only one that LangGraph wrote
 _DAMAGED: Final = "a value that LangGraph wrote does not decode: it was damaged, or its type no longer takes what was stored"
 
@@ -164,5 +166,7 @@ def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:
     dtype = arrays.numpy().dtype(described)
     if dtype.hasobject:
-        raise DecodeError("a value that LangGraph wrote holds a numpy object array, which it stored as memory addresses; its contents are lost")
+        raise DecodeError(
+            "a value that LangGraph wrote holds a numpy object array, which it stored as memory addresses; its contents are lost"
+        )
     return arrays.numpy().frombuffer(raw, dtype=dtype).reshape(shape, order=order).copy(order=order)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copyreg
 import types
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +19,9 @@ _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _POINTER: Final = object.__basicsize__ // 2
 _OPINIONS: Final = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
 # Generated or inherited versions of those methods that say no more than "all slots and __dict__".
-_GENERATED_BY: Final = frozenset({"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"})
+_GENERATED_BY: Final = frozenset(
+    {"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"}
+)
 CACHED_HASH: Final = "_attrs_cached_hash"  # attrs 26, cache_hash=True: holds for one process only
 
 
@@ -50,7 +51,8 @@ class Layout:
         return state
 
 
-_layouts: weakref.WeakKeyDictionary[type, dict[frozenset[type], Layout | str]] = weakref.WeakKeyDictionary()
+_layouts: Final[dict[tuple[type, frozenset[type]], Layout | str]] = {}
+_MAX_LAYOUTS: Final = 4096  # classes; those made at run time would otherwise stay for ever
 
 
 def layout_of(cls: type, native: frozenset[type]) -> Layout:
@@ -63,14 +65,15 @@ def layout_of(cls: type, native: frozenset[type]) -> Layout:
     Raises:
         UnstorableError: there is more to its instances than state.
     """
-    known = _layouts.setdefault(cls, {})
-    found = known.get(native)
+    found = _layouts.get((cls, native))
     if found is None:
         try:
             found = _examine(cls, native)
         except UnstorableError as exc:
             found = exc.reason
-        known[native] = found
+        if len(_layouts) >= _MAX_LAYOUTS:
+            _layouts.clear()
+        _layouts[cls, native] = found
     if isinstance(found, str):
         raise UnstorableError(found)
     return found
@@ -87,7 +90,9 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
         if base in native or base is object:
             continue
         if not base.__flags__ & _HEAP_TYPE or base.__flags__ & _IMMUTABLE:
-            raise UnstorableError(f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class")
+            raise UnstorableError(
+                f"it keeps state inside the native class {base.__module__}.{base.__qualname__}; register a codec for its class"
+            )
         members = [(name, member) for name, member in vars(base).items() if isinstance(member, types.MemberDescriptorType)]
         _check_size(base, len(members))
         for name, member in members:

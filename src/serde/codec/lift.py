@@ -45,7 +45,7 @@ def lifted(root: Any, max_depth: int) -> Any:
         UnstorableError: a memoryview, Ext or Fragment (ormsgpack would write it raw), or more than `max_depth` nested containers.
     """
     top: list[Any] = []
-    stack: list[tuple[Any, Any, int]] = [([root], top, -1)]
+    stack: list[tuple[Any, Any, int]] = [([root], top, 0)]
     while stack:
         source, target, depth = stack.pop()
         if depth > max_depth:

@@ -20,7 +20,9 @@ def _pickled(obj: Any) -> bytes:
         raw = pickle.dumps(obj, _PROTOCOL)
         again = pickle.loads(raw)  # noqa: S301 - bytes that were made in the line above
     except Exception as exc:
-        raise UnstorableError(f"pickle does not store it either ({type(exc).__name__}); store its data, or register a codec for its class", obj) from None
+        raise UnstorableError(
+            f"pickle does not store it either ({type(exc).__name__}); store its data, or register a codec for its class", obj
+        ) from None
     if type(again) is not type(obj) or not _alike(obj, again, raw):
         raise UnstorableError("pickle changes it; store its data, or register a codec for its class", obj)
     return raw

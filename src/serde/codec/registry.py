@@ -30,7 +30,9 @@ class Codec:
 
     def __post_init__(self) -> None:
         if not isinstance(self.cls, type) or self.cls in NOT_REGISTRABLE:
-            raise ConfigurationError("a codec is registered for a class of yours; the builtin scalars and containers have their forms already")
+            raise ConfigurationError(
+                "a codec is registered for a class of yours; the builtin scalars and containers have their forms already"
+            )
         if not callable(self.encode) or not callable(self.decode):
             raise ConfigurationError(f"the codec for {self.cls.__qualname__} needs two functions: encode and decode")
 

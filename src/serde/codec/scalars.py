@@ -32,7 +32,9 @@ DECIMAL: Final = simple(10, Decimal.__str__, Decimal)
 FRACTION: Final = simple(11, lambda v: [v.numerator, v.denominator], lambda row: Fraction(*row))
 RANGE: Final = simple(15, lambda v: [v.start, v.stop, v.step], lambda row: range(*row))
 SLICE: Final = simple(16, lambda v: [v.start, v.stop, v.step], lambda row: slice(*row))
-TEXT: Final = simple(5, lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"), lambda raw: raw.decode("utf-8", "surrogatepass"))
+TEXT: Final = simple(
+    5, lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"), lambda raw: raw.decode("utf-8", "surrogatepass")
+)
 
 # --- UUID: its constructor is never called, so that no version check can refuse or change a value -------------------
 

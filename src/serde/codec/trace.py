@@ -91,5 +91,3 @@ def _cut(path: list[str]) -> str:
     if len(path) > _MAX_STEPS:
         path = [*path[: _MAX_STEPS // 2], "…", *path[-_MAX_STEPS // 2 :]]
     return "".join(path)
-
-

@@ -40,15 +40,23 @@ LANGGRAPH_SAFE: Final[frozenset[Name]] = frozenset(
         *((f"langchain_core.messages.{module}", name + suffix) for module, name in _MESSAGES.items() for suffix in ("", "Chunk")),
         ("langchain_core.messages.modifier", "RemoveMessage"),
         ("langchain_core.documents.base", "Document"),
-        *(("langgraph.types", name) for name in ("Send", "TimeoutPolicy", "Interrupt", "Command", "StateSnapshot", "PregelTask", "Overwrite")),
+        *(
+            ("langgraph.types", name)
+            for name in ("Send", "TimeoutPolicy", "Interrupt", "Command", "StateSnapshot", "PregelTask", "Overwrite")
+        ),
         ("langgraph.store.base", "Item"),
         ("langgraph.store.base", "GetOp"),
     }
 )
-_EXCEPTIONS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException))
+_EXCEPTIONS: Final = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+)
 OWN_SAFE: Final[frozenset[Name]] = frozenset(
     {
-        *(("builtins", name) for name in ("bool", "bytearray", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type")),
+        *(
+            ("builtins", name)
+            for name in ("bool", "bytearray", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type")
+        ),
         *(("builtins", name) for name in _EXCEPTIONS),
         *(("collections", name) for name in ("ChainMap", "Counter", "OrderedDict", "UserDict", "UserList", "UserString", "defaultdict")),
         ("fractions", "Fraction"),
@@ -91,8 +99,8 @@ class Trust:
         if self.names is None:
             return True
         return any(
-            name in allowed
-            for name in ((module, qualname), (module, qualname.rpartition(".")[2]))
+            (module, name) in allowed
+            for name in (qualname, qualname.rpartition(".")[2])
             for allowed in (LANGGRAPH_SAFE, OWN_SAFE, self.names)
         )
 

@@ -7,20 +7,21 @@ document, and so on until nothing is left: no recursion, and what is plain never
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final
 
 import ormsgpack
 
 from ...errors import SealpointError, ValueNotStorableError
 from . import dispatch, frame, trace
-from .kind import Kind, UnstorableError, Writing
+from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import is_exact
+from .scan import has_large_bytes_on_top, is_exact, is_exact_and_plain, shows_no_trace
 
-MAX_NESTING: Final = 244  # plain containers within one another in a document; ormsgpack 1.13 stops at 255 on dumps and 1,022 on loads
-MAX_DOCUMENTS: Final = 244  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
+MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
+MAX_DOCUMENTS: Final = 255  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
 _SUSPECT: Final = 48  # documents; from here on, look for cycles
 
 _OPTIONS: Final = (
@@ -51,27 +52,41 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 
 
 def _written(obj: Any, out: Writing) -> bytes:
-    marker, documents, plain = _documents(obj, out, frozenset())
-    if not is_exact(list(plain.values()), MAX_NESTING + 1):
-        suspects = frozenset(number for number, payload in plain.items() if not is_exact([payload], MAX_NESTING + 1))
+    slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
+    marker, documents, unproved = _documents(obj, out, slow)
+    if unproved and not _proved(unproved, len(documents)):
+        suspects = frozenset(number for number, parts in unproved.items() if not is_exact(parts))
         out.buffers.clear()
-        marker, documents, _ = _documents(obj, out, suspects or frozenset(range(MAX_DOCUMENTS)))
+        marker, documents, _ = _documents(obj, out, slow | suspects)
     return frame.marshal(marker, documents, out.buffers)
 
 
-def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, Any]]:
-    """The marker, the documents, and by number the payloads that were packed as they are and have yet to be proved exact."""
-    marker = frame.fresh_marker()
-    reference = ormsgpack.Ext(frame.REFERENCE, marker)
+_NOTHING: Final[frozenset[int]] = frozenset()
+_ROOT_ONLY: Final = frozenset({0})
+
+
+def _proved(unproved: dict[int, list[Any]], documents: int) -> bool:
+    if documents == 1:
+        return is_exact_and_plain(unproved[0][0])
+    return is_exact(list(chain.from_iterable(unproved.values())))
+
+
+def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, list[Any]]]:
+    """The marker, the documents, and by number what was packed as it is and has yet to be proved exact."""
+    marker = frame.NO_MARKER
+    reference: Any = None
     found: list[Any] = []
-    append = found.append
 
     def ask(part: Any) -> ormsgpack.Ext:
-        append(part)
+        nonlocal marker, reference
+        if reference is None:
+            marker = frame.fresh_marker()
+            reference = ormsgpack.Ext(frame.REFERENCE, marker)
+        found.append(part)
         return reference
 
     documents: list[bytes] = []
-    plain: dict[int, Any] = {}
+    unproved: dict[int, list[Any]] = {}
     payload = root
     while True:
         number = len(documents)
@@ -79,14 +94,17 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
         if number not in slow:
             try:
                 packed = ormsgpack.packb(payload, default=ask, option=_OPTIONS)
-                plain[number] = payload
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
+            else:
+                if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
+                    # Of a later document's columns, only the groups are made of the user's values.
+                    unproved[number] = payload[1] if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
         if not found:
-            return marker, documents, plain
+            return marker, documents, unproved
         if number >= _SUSPECT:
             _refuse_cycles(root, number, out)
         payload = _grouped(found, out)
@@ -117,33 +135,36 @@ def _refuse_cycles(root: Any, number: int, out: Writing) -> None:
 def _grouped(found: list[Any], out: Writing) -> list[Any]:
     """The next payload: order of the groups' objects, groups, and which object each reference means when some occur twice."""
     objs, references = list(found), None
-    distinct = dict(zip(map(id, objs), objs, strict=True))
-    if len(distinct) != len(objs):
+    if len(objs) > 1 and len(set(map(id, objs))) != len(objs):
+        distinct = {id(obj): obj for obj in objs}
         numbers = {identity: number for number, identity in enumerate(distinct)}
         references = [numbers[id(obj)] for obj in objs]
         objs = list(distinct.values())
-    members: dict[type, list[Any]] = {}
     types = list(map(type, objs))
-    for cls, obj in zip(types, objs, strict=True):
-        members.setdefault(cls, []).append(obj)
-    groups: list[Any] = []
-    places: dict[type, int] = {}
-    for cls, same in members.items():
-        places[cls] = len(groups)
-        try:
-            groups.append(_group(cls, same, out))
-        except UnstorableError:
-            if not out.pickle:
-                raise
-            # One of them, or their class, has no form of ours.
-            return _grouped_singly(objs, references, out)
-    return [_order([places[cls] for cls in types], len(groups)), groups, references]
+    try:
+        keys = {cls: _key(cls, out) for cls in set(types)}
+        if len(set(keys.values())) == 1:
+            return [None, [_group(types[0], objs, out)], references]
+        members: dict[type | Kind, list[Any]] = {}
+        for cls, obj in zip(types, objs, strict=True):
+            members.setdefault(keys[cls], []).append(obj)
+        places = {key: number for number, key in enumerate(members)}
+        groups = [_group(type(same[0]), same, out) for same in members.values()]
+        return [packed_places([places[keys[cls]] for cls in types], len(groups)), groups, references]
+    except UnstorableError:
+        if not out.pickle:
+            raise
+        # One of them, or its class, has no form of ours.
+        return _grouped_singly(objs, references, out)
 
 
-def _order(places: list[int], groups: int) -> Any:
-    if groups == 1:
-        return None
-    return bytes(places) if groups <= 256 else places
+def _key(cls: type, out: Writing) -> type | Kind:
+    """What objects of this class are grouped by: the class, or the kind where that takes several."""
+    try:
+        kind = _kind(cls, out)
+    except UnstorableError:
+        return cls
+    return kind if kind.mixed else cls
 
 
 def _grouped_singly(objs: list[Any], references: list[int] | None, out: Writing) -> list[Any]:
@@ -156,7 +177,8 @@ def _grouped_singly(objs: list[Any], references: list[int] | None, out: Writing)
         members.setdefault(key, []).append(obj)
     places = {key: number for number, key in enumerate(members)}
     groups = [_group(cls, same, out, PICKLED if refused else None) for (cls, refused), same in members.items()]
-    return [_order([places[key] for key in keys], len(groups)), groups, references]
+    order = None if len(groups) == 1 else packed_places([places[key] for key in keys], len(groups))
+    return [order, groups, references]
 
 
 def _is_refused(obj: Any, out: Writing) -> bool:
