@@ -89,8 +89,8 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         self._heads = Heads()
         self._runner = Runner(store)
 
-    @classmethod
-    def from_uri(cls, uri: str, keys: KeySource | Unencrypted | None = None, **options: Any) -> Self:
+    @staticmethod
+    def from_uri(uri: str, keys: KeySource | Unencrypted | None = None, **options: Any) -> ObjectSaver:
         """A saver for ``file:///folder``, ``s3://bucket/prefix`` or ``memory://``.
 
         Args:
@@ -104,7 +104,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         """
         from .uri import open_store
 
-        return cls(open_store(uri), keys, **options)
+        return ObjectSaver(open_store(uri), keys, **options)
 
     # --- read -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from .blocking import BlockingStore
 from .faults import Fault, Faults, Stopped
 from .folder import FolderStore
 from .memory import MemoryStore
+from .probe import require_conditional_writes
 
 __all__ = [
     "BlockingStore",
@@ -20,4 +21,5 @@ __all__ = [
     "Puts",
     "Stopped",
     "Stored",
+    "require_conditional_writes",
 ]

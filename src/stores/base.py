@@ -5,6 +5,7 @@ Semantics that every implementation keeps (tests/stores/contract.py runs them al
 - Strong consistency: whatever a finished `put` or `delete_many` did, every later `get` and `list` sees, in this process and in others.
 - `put` is atomic: a reader sees the old object or the new one, never a part, also when the writer is killed.
 - `list` answers in ascending order of the keys' bytes. An object that exists throughout is listed; one that comes or goes meanwhile may be.
+  Servers that keep real folders (SeaweedFS) sort each folder by name instead: the same, unless one name starts with a sibling folder's.
 - A method fails with the errors named below and no others; an implementation translates its own in one place.
 """
 

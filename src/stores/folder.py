@@ -1,8 +1,8 @@
 """A store in a local folder: atomic, durable, and safe between processes on one machine; not for network file systems without locks.
 
 One object is one file. A write goes to a file of its own, is flushed, and is then renamed into place, so a reader sees the old object or
-the new one. Writers of one key exclude each other by a lock file, which the operating system frees when a process ends. What a killed writer
-leaves behind lies in ``.tmp`` and is removed after a day.
+the new one. Writers of one key exclude each other by a lock file, which the operating system frees when a process ends. What a killed
+writer leaves behind lies in ``.tmp`` and is removed after a day.
 """
 
 from __future__ import annotations

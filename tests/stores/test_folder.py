@@ -58,7 +58,7 @@ import sys
 from sealpoint.errors import ConflictError
 from sealpoint.stores import FolderStore
 store, name, done = FolderStore(sys.argv[1], durable=False), sys.argv[2], 0
-while done < 40:
+while done < 15:
     read = store.get("counter")
     try:
         store.put("counter", b"%d.%s%d" % (int(read.data.split(b".")[0]) + 1, name.encode(), done), if_match=read.etag)
@@ -75,7 +75,7 @@ def test_processes_swap_without_losing_an_update_while_folders_come_and_go(tmp_p
     store.put("counter", b"0.")
     running = [subprocess.Popen([sys.executable, "-c", _ADD, str(tmp_path), name]) for name in ("a", "b", "c")]
     assert [process.wait(60) for process in running] == [0, 0, 0]
-    assert store.get("counter").data.startswith(b"120.")
+    assert store.get("counter").data.startswith(b"45.")
     assert [entry.key for entry in store.list()] == ["counter"]
 
 
@@ -93,7 +93,7 @@ while True:
 
 def test_a_killed_writer_leaves_a_whole_object(tmp_path: Path) -> None:
     store = FolderStore(tmp_path, durable=False)
-    for _ in range(5):
+    for _ in range(3):
         process = subprocess.Popen([sys.executable, "-c", _WRITE, str(tmp_path)], stdout=subprocess.PIPE)
         assert process.stdout is not None
         process.stdout.readline()

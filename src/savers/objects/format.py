@@ -4,8 +4,9 @@ Formats (docs/spec/object-layout-v1.md). Integers are big-endian::
 
     object      magic C1 53 4C 4F | version 1 | names length (2) | names cell | cell
 
-The cells are what `LayeredSerializer.seal_packed` makes. Names are there only where a part of the key is hashed. Plaintexts are msgpack arrays
-(no extension types, no maps) of byte strings, integers and nil; text is UTF-8 with lone surrogates kept, so that every string has a form.
+The cells are what `LayeredSerializer.seal_packed` makes. Names are there only where a part of the key is hashed. Plaintexts are msgpack
+arrays (no extension types, no maps) of byte strings, integers and nil; text is UTF-8 with lone surrogates kept, so that every string has
+a form.
 """
 
 from __future__ import annotations

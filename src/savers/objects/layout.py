@@ -204,8 +204,11 @@ def shared_prefix(sort: str) -> str:
 
 
 def after(sort: str) -> str:
-    """Sorts after every key of this checkpoint and before every key of the next older one."""
-    return f"{sort}/"
+    """Sorts after every key of this checkpoint and before every key of the next older one.
+
+    A slash would do on S3, but servers that keep real folders read it as one.
+    """
+    return f"{sort}0"
 
 
 def older_than(checkpoint_id: str) -> str:

@@ -1,7 +1,7 @@
 """Plans that remove: a thread, all but the latest checkpoints, the checkpoints of some runs; what is left never refers to what went.
 
-The order is always the same: checkpoints, then their writes, then large values that nothing refers to. So a process that is killed in between
-leaves garbage that no reader sees, and the next call removes it.
+The order is always the same: checkpoints, then their writes, then large values that nothing refers to. So a process that is killed in
+between leaves garbage that no reader sees, and the next call removes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """UUIDv6 ⇄ ULID as text, without loss and with the order kept; it draws no randomness and reads no clock.
 
-A checkpoint id of LangGraph is a UUIDv6: a 60-bit count of 100 ns since 1582-10-15, a 14-bit clock sequence, a 48-bit node (RFC 9562, section
-5.6). A ULID is 48 bits of milliseconds since 1970 and 80 more bits, as 26 characters of Crockford's base 32. The bits fit:
+A checkpoint id of LangGraph is a UUIDv6: a 60-bit count of 100 ns since 1582-10-15, a 14-bit clock sequence, a 48-bit node (RFC 9562,
+section 5.6). A ULID is 48 bits of milliseconds since 1970 and 80 more bits, as 26 characters of Crockford's base 32. The bits fit:
 
 ====================================  ====
 milliseconds since 1970               48

@@ -1,7 +1,7 @@
 """Plans of requests, and what carries them out, sync or async; a plan does no I/O, and a runner knows nothing of checkpoints.
 
-A plan is a generator. It yields waves: requests that may all be in flight at once. It is sent their results in the same order. So the number of
-round trips of an operation is the number of times its plan yields, and one plan serves sync and async callers.
+A plan is a generator. It yields waves: requests that may all be in flight at once. It is sent their results in the same order. So the
+number of round trips of an operation is the number of times its plan yields, and one plan serves sync and async callers.
 """
 
 from __future__ import annotations
