@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,10 +64,3 @@ class Transit:
 
         token = self.admin.auth.token.create(policies=["app"], ttl=ttl)["auth"]["client_token"]
         return hvac.Client(url=self.url, token=token, timeout=10)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -17,8 +17,9 @@ from sealpoint.errors import (
 )
 from sealpoint.keys import Keyring, KeyWrapper, KmsRoot, LocalRoot, TransitRoot
 from sealpoint.keys.wrapping import canonical, data_key_context
-from tests.keys.services import Kms, Transit, free_port, kms_client
+from tests.keys.services import Kms, Transit, kms_client
 from tests.keys.wrapper_contract import CONTEXT, GeneratorContract, WrapperContract
+from tests.services import free_ports
 
 ARN = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 
@@ -199,7 +200,7 @@ def test_an_alias_opens_what_its_key_wrapped(kms: Kms) -> None:
 
 def test_a_kms_out_of_reach_is_worth_a_retry() -> None:
     pytest.importorskip("boto3", reason="boto3 is not installed")
-    root = KmsRoot(ARN, client=kms_client(f"http://127.0.0.1:{free_port()}"))
+    root = KmsRoot(ARN, client=kms_client(f"http://127.0.0.1:{free_ports(1)[0]}"))
     with pytest.raises(KeyServiceUnavailableError):
         root.wrap(b"k" * 32, CONTEXT)
 
@@ -293,7 +294,7 @@ def test_a_transit_key_that_cannot_bind_a_context_is_refused(transit: Transit) -
 
 def test_a_transit_engine_out_of_reach_is_worth_a_retry() -> None:
     hvac = pytest.importorskip("hvac", reason="hvac is not installed")
-    root = TransitRoot("key", client=hvac.Client(url=f"http://127.0.0.1:{free_port()}", token="t", timeout=2))
+    root = TransitRoot("key", client=hvac.Client(url=f"http://127.0.0.1:{free_ports(1)[0]}", token="t", timeout=2))
     with pytest.raises(KeyServiceUnavailableError):
         root.unwrap(b"vault:v1:AAAA", CONTEXT)
 
