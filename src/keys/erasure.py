@@ -165,7 +165,7 @@ def _surviving(shelf: KeyShelf, name: str) -> set[str]:
     while pending:
         for target, generation in shelf.copies(pending.pop()):
             found = shelf.read(target)
-            if found is not None and isinstance(found.object, Live) and found.object.generation == generation:
+            if found is not None and isinstance(found.object, Live) and generation in (found.object.generation, 0):
                 alive.add(target)
             if target not in seen:
                 seen.add(target)

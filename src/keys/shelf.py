@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from ..ciphers import SecretKey
+from ..context import Context
 from ..errors import ConflictError, NotFoundError
 from ..stores import ObjectStore
 from .keyobject import KeyObject, parse_object
+from .keyring import Keyring
 
 _LABEL: Final = b"sealpoint/v1/thread-name"
 _NAME_LENGTH: Final = 64
@@ -49,21 +50,18 @@ class KeyShelf:
     Args:
         store: any object store with conditional writes.
         prefix: where in the store.
-        index_key: 32 random bytes that never change. With them the hash is keyed, and says nothing to one who does not have them; without,
+        hash_threads: a keyring of its own, never rotated. With it the hash is keyed, and says nothing to one who does not have it; without,
             it is plain SHA-256, by which a guessed thread id can be confirmed.
-
-    Raises:
-        KeyFormatError: `index_key` is not 32 bytes.
     """
 
-    def __init__(self, store: ObjectStore, prefix: str, index_key: bytes | None) -> None:
+    def __init__(self, store: ObjectStore, prefix: str, hash_threads: Keyring | None) -> None:
         self._store = store
         self._keys = f"{prefix}/keys/"
         self._copies = f"{prefix}/copies/"
-        self._index = None if index_key is None else SecretKey(index_key).derive(_LABEL)
+        self._index = None if hash_threads is None else hash_threads.current(Context.unbound())[1].derive(_LABEL)
 
     def thread(self, scope: str, thread_id: str) -> Thread:
-        """The thread by its hash: SHA-256, or HMAC-SHA-256 under the index key, of label, scope and id, each behind its length."""
+        """The thread by its hash: SHA-256, or HMAC-SHA-256 under a key for it, of label, scope and id, each behind its length."""
         data = bytearray()
         for part in (_LABEL, scope.encode("utf-8", "surrogatepass"), thread_id.encode("utf-8", "surrogatepass")):
             data += len(part).to_bytes(4, "big") + part
@@ -121,7 +119,8 @@ class KeyShelf:
         self._store.put(f"{self._copies}{source}/{target}", str(generation).encode("ascii"))
 
     def copies(self, source: str) -> Iterator[tuple[str, int]]:
-        """The threads that were copied from the source, each with its generation then."""
+        """The threads that were copied from the source, each with its generation then; 0 where the record is damaged."""
         prefix = f"{self._copies}{source}/"
         for listed in self._store.list(prefix):
-            yield listed.key[len(prefix) :], int(self._store.get(listed.key).data)
+            recorded = self._store.get(listed.key).data
+            yield listed.key[len(prefix) :], int(recorded) if recorded.isdigit() else 0

@@ -29,6 +29,7 @@ from .calls import CallReport
 from .envelope import CacheLimits
 from .flight import SingleFlight
 from .keyobject import MAX_GENERATION, Ended, Live, generation_of, key_id_of
+from .keyring import Keyring
 from .revoked import Revoking
 from .roots import HasRoots, Roots
 from .shelf import Found, KeyShelf, Thread
@@ -74,7 +75,8 @@ class ThreadKeys:
             backups: docs/erasure.md says what each kind of store means for erasure.
         root: the root key (`KmsRoot`, `TransitRoot`, `LocalRoot`), name → root, or a key source that has roots (`KmsKeys`).
         prefix: where in the store.
-        index_key: 32 bytes that key the hashes of thread ids; see `KeyShelf`. It never rotates: losing it loses every key object.
+        hash_threads: a keyring of its own, never rotated, as for `ObjectSaver`: thread ids become keyed hashes in the key store and in
+            receipts. Losing it loses every thread.
         read_only: seals nothing and writes no key object.
         recheck_s: seconds; the erasure latency, 60 at most.
         fence_s: seconds after an erasure during which the thread cannot begin anew; longer than `recheck_s` and the longest put together,
@@ -85,7 +87,6 @@ class ThreadKeys:
 
     Raises:
         ConfigurationError: a bound is out of range, or a root is not one.
-        KeyFormatError: `index_key` is malformed.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class ThreadKeys:
         root: Roots | HasRoots | KeyWrapper | Mapping[str, KeyWrapper],
         *,
         prefix: str = "sealpoint",
-        index_key: bytes | None = None,
+        hash_threads: Keyring | None = None,
         read_only: bool = False,
         recheck_s: float = RECHECK_S,
         fence_s: float = 300.0,
@@ -105,7 +106,7 @@ class ThreadKeys:
         if not 0 < recheck_s <= RECHECK_S or not fence_s > recheck_s:
             raise ConfigurationError(f"recheck_s is at most {RECHECK_S:.0f} s, and fence_s is longer than it")
         self.roots: Roots = Roots.of(root)
-        self.shelf = KeyShelf(store, prefix, index_key)
+        self.shelf = KeyShelf(store, prefix, hash_threads)
         self.fence_s = fence_s
         self.now = now
         self._read_only = read_only
@@ -391,7 +392,7 @@ def _to_open(known: _Known | None, reference: KeyReference) -> SecretKey:
     if known is None:
         raise UnknownKeyError(
             f"the key store has no key for the thread of this value (key id {reference.key_id!r}): it is another store, prefix or "
-            "index key, or the key object was lost; restore it from a backup of the key store"
+            "hash_threads, or the key object was lost; restore it from a backup of the key store"
         )
     if known.sealing is not None and known.sealing[0] == reference:
         return known.sealing[1]

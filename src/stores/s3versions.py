@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class S3Versions:
     """Old versions of objects in a bucket, for an erasure to purge (`sealpoint.keys.erase(…, old_versions=S3Versions(store))`).
 
-    Permissions: `s3:ListBucketVersions`, `s3:DeleteObjectVersion`; without `s3:BypassGovernanceRetention`, an Object Lock holds what it holds, and so
+    Permissions: `s3:ListBucketVersions`, `s3:DeleteObjectVersion`; without `s3:BypassGovernanceRetention`, an Object Lock holds what it
+        holds, and so
     does a legal hold. Replicas in other buckets are not reached.
 
     Args:

@@ -222,7 +222,7 @@ def test_a_key_object_that_comes_back_from_the_dead_is_noticed_where_the_erasure
 
 
 def test_a_receipt_says_what_happened_and_holds_no_personal_data(world: World) -> None:
-    keys = world.keys(index_key=b"i" * 32)
+    keys = world.keys(hash_threads=Keyring.generate("threads"))
     sealed = seal(keys, b"0176 555", place("ada@example.org"))
     receipt = erase(keys, "ada@example.org")
     stored = json.loads(receipt.to_json())

@@ -64,13 +64,14 @@ def test_a_value_without_a_place_is_refused(world: World) -> None:
         open_(world.keys(), sealed, Context.unbound())
 
 
-def test_scopes_and_index_keys_separate_threads(world: World) -> None:
+def test_scopes_and_keyed_hashes_separate_threads(world: World) -> None:
     sealed = seal(world.keys(), context=place(scope="a"))
     with pytest.raises(UnknownKeyError):
         open_(world.keys(), sealed, place(scope="b"))
+    rings = [Keyring.generate("threads") for _ in range(2)]
     with pytest.raises(UnknownKeyError):
-        open_(world.keys(index_key=b"i" * 32), sealed, place(scope="a"))
-    names = {keys.shelf.thread("a", "t1").name for keys in (world.keys(), world.keys(index_key=b"i" * 32), world.keys(index_key=b"j" * 32))}
+        open_(world.keys(hash_threads=rings[0]), sealed, place(scope="a"))
+    names = {world.keys(hash_threads=ring).shelf.thread("a", "t1").name for ring in (None, *rings)}
     assert len(names) == 3
 
 
