@@ -15,7 +15,7 @@ from .roots import Roots
 from .rotation import RotationReport, rotate_roots
 from .threadkeys import ThreadKeys, thread_keys
 from .transit import TransitKeys, TransitRoot
-from .wrapping import KeyGenerator, KeyWrapper
+from .wrapping import KeyGenerator, KeyWrapper, canonical
 
 __all__ = [
     "UNENCRYPTED",
@@ -42,6 +42,7 @@ __all__ = [
     "TransitKeys",
     "TransitRoot",
     "Unencrypted",
+    "canonical",
     "erase",
     "langgraph_aes_keys",
     "needs_rewrap",

@@ -24,8 +24,8 @@ def config_of(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
-def put(saver: ObjectSaver, thread: str, secret: str = "secret") -> RunnableConfig:
-    checkpoint: Checkpoint = {**empty_checkpoint(), "id": str(uuid6()), "channel_values": {"a": secret}, "channel_versions": {"a": "1"}}
+def put(saver: ObjectSaver, thread: str) -> RunnableConfig:
+    checkpoint: Checkpoint = {**empty_checkpoint(), "id": str(uuid6()), "channel_values": {"a": "secret"}, "channel_versions": {"a": "1"}}
     return saver.put(config_of(thread), checkpoint, {"source": "input", "step": 1, "parents": {}}, {"a": "1"})
 
 
