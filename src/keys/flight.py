@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
@@ -23,6 +24,7 @@ class SingleFlight(Generic[V]):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._flights: dict[Hashable, Future[V]] = {}
+        self._pid = os.getpid()
 
     def __len__(self) -> int:
         """Calls under way."""
@@ -50,6 +52,9 @@ class SingleFlight(Generic[V]):
 
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:
+            if self._pid != os.getpid():  # a fork has copied the calls of its parent's threads, and they will never land here
+                self._pid = os.getpid()
+                self._flights.clear()
             flight = self._flights.get(key)
             if flight is not None:
                 return flight, False

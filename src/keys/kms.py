@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import AuthenticationError, ConfigurationError, KeyRefusedError, KeyServiceUnavailableError, MissingExtraError, SealpointError
 from .envelope import CacheLimits, DataKeyLimits, EnvelopeKeys, Mode
+from .perprocess import PerProcess
 from .wrapping import KeyWrapper
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ class KmsRoot:
     Args:
         key_id: best the key's ARN. An alias works as long as it is never pointed at another key: then what the former key wrapped opens
             only under the former key's own ARN. For a multi-Region key give each Region its own replica's ARN, under the same root name.
-        client: a boto3 KMS client. None makes one for the ARN's Region, with a 5 s timeout and 5 attempts with back-off and jitter.
+        client: a boto3 KMS client, used as it is. None makes one in each process for the ARN's Region, with a 5 s timeout and 5 attempts
+            with back-off and jitter.
 
     Raises:
         ConfigurationError: the id has not the form of one, or no Region is known.
@@ -56,7 +59,7 @@ class KmsRoot:
         if match is None:
             raise ConfigurationError("a KMS key is named by its ARN, its id, alias/<name> or an alias ARN")
         self.key_id = key_id
-        self._client: Any = _client(match["region"]) if client is None else client
+        self._client = PerProcess[Any](partial(_client, match["region"]) if client is None else lambda: client)
 
     def generate(self, context: Mapping[str, str]) -> tuple[bytes, bytes]:
         """See `KeyGenerator.generate`: GenerateDataKey, AES_256."""
@@ -75,7 +78,7 @@ class KmsRoot:
 
     def _call(self, operation: str, **parameters: object) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = getattr(self._client, operation)(KeyId=self.key_id, **parameters)
+            answer: dict[str, Any] = getattr(self._client.get(), operation)(KeyId=self.key_id, **parameters)
         except Exception as exc:
             raise _translated(exc, operation, self.key_id) from exc
         return answer

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import AuthenticationError, ConfigurationError, KeyRefusedError, KeyServiceUnavailableError, MissingExtraError, SealpointError
 from .envelope import CacheLimits, DataKeyLimits, EnvelopeKeys, Mode
+from .perprocess import PerProcess
 from .wrapping import KeyWrapper, canonical
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class TransitRoot:
         self.name = name
         self._mount = mount
         self._min_version = min_version
-        self._client: Any = _client() if client is None else client
+        self._client = PerProcess[Any](_client if client is None else lambda: client)
         self._exists = False
 
     def wrap(self, key: bytes, context: Mapping[str, str]) -> bytes:
@@ -79,7 +80,7 @@ class TransitRoot:
         from hvac.exceptions import Forbidden, InvalidPath
 
         try:
-            self._client.secrets.transit.read_key(name=self.name, mount_point=self._mount)
+            self._client.get().secrets.transit.read_key(name=self.name, mount_point=self._mount)
         except Forbidden:
             pass  # the token may not look; then the engine decides
         except InvalidPath as exc:
@@ -92,7 +93,7 @@ class TransitRoot:
 
     def _call(self, operation: str, **parameters: object) -> dict[str, Any]:
         try:
-            transit = self._client.secrets.transit
+            transit = self._client.get().secrets.transit
             answer: dict[str, Any] = getattr(transit, operation)(name=self.name, mount_point=self._mount, **parameters)
         except Exception as exc:
             raise _translated(exc, operation, self.name) from exc

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
+import multiprocessing
 import pickle
 import threading
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from types import SimpleNamespace
 
 import pytest
@@ -32,12 +35,14 @@ from sealpoint.keys import (
     EnvelopeKeys,
     Keyring,
     KmsKeys,
+    KmsRoot,
     Revoking,
     Roots,
     TransitKeys,
 )
 from tests.keys.helpers import Clock, FlakyRoot, open_, place, seal
 from tests.keys.services import Kms, Transit, kms_client
+from tests.s3 import credentials
 
 # --- call budgets, counted at the wire ----------------------------------------------------------------------------
 
@@ -502,3 +507,31 @@ def test_keys_cannot_leave_the_process_or_be_printed() -> None:
         pickle.dumps(keys)
     assert copy.copy(keys) is copy.deepcopy(keys) is keys
     assert repr(keys) == "EnvelopeKeys(Roots(root; active: root), mode='full')"
+
+
+# --- forks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_a_child_made_by_fork_has_a_client_of_its_own(kms: Kms, kms_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KMS", kms_endpoint)
+    keys = KmsKeys(kms.new_key())
+    sealed = seal(keys)
+
+    def child(sending: Connection) -> None:
+        keys.forget()
+        sending.send(open_(keys, sealed) if mine() is not parents else b"shared")
+
+    root = keys.roots._wrappers["root"]
+    assert isinstance(root, KmsRoot)
+    mine, parents = root._client.get, root._client.get()
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads: what is tested
+        process = context.Process(target=child, args=(sending,))
+        process.start()
+    assert receiving.poll(30)
+    assert receiving.recv() == b"secret"
+    process.join(10)

@@ -150,7 +150,7 @@ def test_decrypt_sends_the_configured_key_id_and_the_context(key_id: str) -> Non
         {"Plaintext": b"k" * 32, "KeyId": ARN},
         {"KeyId": key_id, "CiphertextBlob": b"blob", "EncryptionContext": CONTEXT},
     )
-    assert KmsRoot(key_id, client=root._client).unwrap(b"blob", CONTEXT) == b"k" * 32
+    assert KmsRoot(key_id, client=root._client.get()).unwrap(b"blob", CONTEXT) == b"k" * 32
     stubber.assert_no_pending_responses()
 
 
@@ -181,7 +181,7 @@ def test_a_client_is_made_for_the_region_of_the_arn(monkeypatch: pytest.MonkeyPa
     for variable in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
-    client = KmsRoot(ARN)._client
+    client = KmsRoot(ARN)._client.get()
     assert client.meta.region_name == "eu-west-1"
     assert client.meta.config.retries["mode"] == "standard"
     with pytest.raises(ConfigurationError, match="Region"):
@@ -308,7 +308,7 @@ def test_the_client_from_the_environment_works_and_retries(transit: Transit, mon
     monkeypatch.setenv("VAULT_TOKEN", transit.client.token)
     root = TransitRoot(transit.new_key())
     assert root.unwrap(root.wrap(b"k" * 32, CONTEXT), CONTEXT) == b"k" * 32
-    retries = root._client.adapter.session.get_adapter(transit.url).max_retries
+    retries = root._client.get().adapter.session.get_adapter(transit.url).max_retries
     assert retries.total > 0
     assert retries.is_retry("POST", 429)
 
