@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from ..errors import TagError, TypeRefusedError
+from ..errors import ConfigurationError, TagError, TypeRefusedError
 from .codec import langgraph_reader, reader, writer
 from .codec.drift import DriftPolicy
-from .codec.registry import Codec
-from .codec.trust import Trust, names_of, strict_by_environment
+from .codec.registry import Codec, codec_for
+from .codec.trust import Trust, strict_by_environment
 
 TAG: Final = "msgpack1"
 
@@ -54,12 +53,12 @@ class JsonPlus:
     ) -> None:
         self._pickle = bool(pickle_fallback)
         self._drift = DriftPolicy(on_drift)
-        listed = names_of(() if allowed_types is None else allowed_types)
+        self._untrusted = Trust.in_types(() if allowed_types is None else allowed_types)
         narrowed = allowed_types is not None or strict_by_environment()
-        self._untrusted = Trust(listed)
-        self._trusted = Trust(listed if narrowed else None)
-        self._by_type: MappingProxyType[type, Codec] = MappingProxyType({})
-        self._by_name: MappingProxyType[str, Codec] = MappingProxyType({})
+        self._trusted = self._untrusted if narrowed else Trust(None)
+        # Replaced when a codec is registered, never changed: threads and copies see one state or the other.
+        self._by_type: dict[type, Codec] = {}
+        self._by_name: dict[str, Codec] = {}
 
     # --- LangGraph's interface ------------------------------------------------------------------------------------
 
@@ -83,9 +82,9 @@ class JsonPlus:
             ConfigurationError: an entry is neither a class nor a pair of module and name.
         """
         clone = copy.copy(self)
-        extra = names_of(extra_allowlist)
-        clone._untrusted = Trust((self._untrusted.names or frozenset()) | extra)
-        clone._trusted = Trust(None if self._trusted.names is None else self._trusted.names | extra)
+        extra = Trust.in_types(extra_allowlist)
+        clone._untrusted = self._untrusted.and_also(extra)
+        clone._trusted = self._trusted.and_also(extra)
         return clone
 
     # --- what the chain calls -------------------------------------------------------------------------------------
@@ -133,9 +132,11 @@ class JsonPlus:
         >>> import complex_money  # doctest: +SKIP
         >>> JsonPlus().register(complex_money.Money, lambda m: m.parts(), complex_money.Money.of_parts)  # doctest: +SKIP
         """
-        codec = Codec(name or f"{cls.__module__}.{cls.__qualname__}", cls, encode, decode)
-        self._by_type = MappingProxyType({**self._by_type, cls: codec})
-        self._by_name = MappingProxyType({**self._by_name, codec.name: codec})
+        codec = codec_for(cls, encode, decode, name)
+        if self._by_name.get(codec.name, codec).cls is not cls:
+            raise ConfigurationError(f"another class is registered as {codec.name!r} already; give this one a name of its own")
+        self._by_type = {**self._by_type, cls: codec}
+        self._by_name = {**self._by_name, codec.name: codec}
         return self
 
     def _unpickled(self, data: bytes, authenticated: bool) -> Any:

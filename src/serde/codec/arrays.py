@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import MissingTypeError
-from .buffers import of_bytes, read_view
+from .buffers import read_view
 from .classes import marshal_class, stored_class
 from .containers import indexed
 from .frame import SLICE, copy_into

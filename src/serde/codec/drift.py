@@ -45,6 +45,16 @@ class DriftPolicy:
             _log.warning("stored objects of %s have fields that the class lacks; dropped: %s", where, ", ".join(names))
 
 
+def always(value: Any) -> Callable[[Any], Any]:
+    """A default that is `value` whatever the state."""
+    return lambda _state: value
+
+
+def made_by(factory: Callable[[], Any]) -> Callable[[Any], Any]:
+    """A default that `factory` makes anew for every object."""
+    return lambda _state: factory()
+
+
 def joined(names: Any) -> str:
     """Field names as one string, which is compared in one step when nothing has changed."""
     return "\n".join(names)

@@ -42,7 +42,7 @@ def _array_parts(array: Any) -> list[Any]:
     if isinstance(dtype, pd.DatetimeTZDtype):
         return ["zoned", np.asarray(array.asi8), dtype.unit, dtype.tz]
     if isinstance(dtype, pd.PeriodDtype):
-        return ["period", np.asarray(array.asi8), dtype.freq.freqstr]
+        return ["period", np.asarray(array.asi8), dtype.name.removeprefix("period[").removesuffix("]")]
     if isinstance(dtype, pd.IntervalDtype):
         return ["interval", _index_parts(array.left), _index_parts(array.right), array.closed]
     if isinstance(dtype, pd.StringDtype):

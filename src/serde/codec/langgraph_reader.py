@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import ormsgpack
 
@@ -48,7 +48,7 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
         return reader.json(data) if tag == "json" else reader.msgpack(data)
     except SealpointError:
         raise
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - whatever a constructor raises on stored arguments, the value does not decode
         if reader.refusal is not None:
             raise reader.refusal from None
         raise DecodeError(f"{_DAMAGED} ({type(exc).__name__})") from None
@@ -59,6 +59,8 @@ class _Reader:
 
     def __init__(self, trust: Trust) -> None:
         self._trust = trust
+        # An envelope in JSON does not show who wrote it: an authenticated one may be what a user posted. So a list is always needed.
+        self._listed = trust if trust.names is not None else Trust()
         self._depth = 0
         self.refusal: SealpointError | None = None
 
@@ -87,6 +89,8 @@ class _Reader:
             return _DeltaSnapshot(value)
         if code == 6:
             return _array(*value)
+        if code not in range(6):
+            raise MalformedError
         module, name, argument = value[:3]
         if (module, name) == ("re", "compile") and code == 1:
             return _pattern(*argument)
@@ -103,9 +107,7 @@ class _Reader:
             return cls(*argument)
         if code == 2:
             return cls(**argument)
-        if code in (4, 5):
-            return _model(cls, argument, "construct" if code == 4 else "model_construct")
-        raise MalformedError
+        return _model(cls, argument, "construct" if code == 4 else "model_construct")
 
     def _class(self, module: Any, name: Any) -> Any:
         """The class; LangGraph wrote `__name__`, so a nested class is found only by the module's own dictionary, or by its qualified name."""
@@ -124,10 +126,8 @@ class _Reader:
         module, name = ".".join(names[:-1]), names[-1]
         if value["lc"] == 1:
             module, name = _langchain_home(names) or (module, name)
-        if not self._trust.allows(module, name) or self._trust.names is None:
-            # Without a list, JSON is data: it carries no sign of who wrote it.
-            if self._trust.names is not None or not Trust().allows(module, name):
-                return value
+        if not self._listed.allows(module, name):
+            return value
         if (module, name) == ("re", "compile"):
             return _pattern(*value.get("args", ()))
         cls = self._class(module, name)
@@ -136,7 +136,7 @@ class _Reader:
         return cls(*(value.get("args") or ()), **(value.get("kwargs") or {}))
 
 
-def _is_path(names: Any) -> bool:
+def _is_path(names: Any) -> TypeGuard[list[str]]:
     return type(names) is list and len(names) >= 2 and all(type(part) is str for part in names)
 
 

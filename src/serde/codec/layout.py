@@ -105,11 +105,12 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
             break
     if dict_owner is not None and not isinstance(dict_owner, (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise UnstorableError("its class redefines __dict__")
+    if cls.__dictoffset__ == 0:
+        dict_owner = None
     slots.pop("__dict__", None)
-    has_dict = dict_owner is not None and cls.__dictoffset__ != 0
     return Layout(
-        dict_owner.__get__ if has_dict else None,
-        dict_owner.__set__ if has_dict else None,
+        getattr(dict_owner, "__get__", None),
+        getattr(dict_owner, "__set__", None),
         tuple((name, member.__get__, member.__set__) for name, member in slots.items()),
     )
 

@@ -138,7 +138,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
             numbers = list(range(count))
             privates = _adapt(cls, fields, mine, dicts, sets, privates, source)
         classes.append(cls)
-    made = list(map(object.__new__, spread(which, classes, count)))
+    made: list[Any] = list(map(object.__new__, spread(which, classes, count)))
     _drain(map(_set_dict, made, dicts))
     _drain(map(_set_set, made, map(set, spread(numbers, sets, count))))
     _set_column(made, extras, _set_extra)
@@ -188,7 +188,12 @@ def _field_default(field: Any) -> Callable[[Any], Any]:
 
 
 def _private_default(attribute: Any) -> Callable[[Any], Any]:
-    return lambda _state: attribute.get_default()
+    factory = attribute.default_factory
+    if factory is None:
+        return lambda _state: attribute.get_default()
+    if getattr(attribute, "default_factory_takes_validated_data", False):
+        return lambda state: factory(state)
+    return drift.made_by(factory)
 
 
 def _parts(obj: Any) -> list[Part]:

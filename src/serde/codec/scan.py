@@ -15,7 +15,6 @@ import ormsgpack
 NATIVE: Final = frozenset({str, int, float, bool, type(None), list, dict})
 CONTAINERS: Final = frozenset({list, dict})
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
-_PLAIN: Final = NATIVE | {bytes}
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
 _MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
 _SMALL: Final = 16 * 1024  # bytes of a document; below, looking for suspicious bytes first is cheaper than walking
@@ -70,16 +69,6 @@ def has_large_bytes_on_top(value: Any) -> bool:
         if type(item) is bytes and len(item) >= LARGE:
             return True
     return False
-
-
-def is_exact_and_plain(value: Any) -> bool:
-    """As `is_exact`, for a value in which `default()` was asked about nothing: then every level can be followed unseen, and all types seen at once."""
-    everything = level = [value]
-    while level:
-        level = gc.get_referents(*level)
-        everything += level
-    types = set(map(type, everything))
-    return types <= NATIVE or (types <= _PLAIN and not any(type(x) is bytes and len(x) >= LARGE for x in everything))
 
 
 def is_exact(payloads: list[Any]) -> bool:

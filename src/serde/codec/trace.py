@@ -45,7 +45,8 @@ def cycle_path(root: Any, kind_of: KindOf, out: Writing) -> str | None:
         if parts is None:
             if id(obj) in inside:
                 return _cut([*path, step])
-            if type(obj) in _LEAVES or id(obj) in done:
+            if type(obj) in _LEAVES or type(obj) in out.codecs or id(obj) in done:
+                # What a user's codec makes of an object can be new every time, without end; the limit on depth stops that.
                 continue
             kept.append(obj)
             inside.add(id(obj))
