@@ -123,7 +123,8 @@ def seaweedfs(folder: Path) -> Iterator[Service]:
     (folder / "data").mkdir(exist_ok=True)
     command = [
         weed, "-logtostderr=true", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder / 'data'}",
-        f"-master.port={master}", f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-master.volumeSizeLimitMB=64", "-volume.max=100",
+        f"-master.port={master}", f"-volume.port={volume}", "-filer", f"-filer.port={filer}",
+        "-master.volumeSizeLimitMB=64", "-volume.max=100",
         "-volume.preStopSeconds=0", "-s3", f"-s3.port={s3}", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={folder / 's3.json'}",
         "-s3.autoCreateBucket=false", "-s3.allowDeleteBucketNotEmpty=false",
         f"-filer.localSocket={folder / 'f.sock'}", f"-s3.localSocket={folder / 's.sock'}",

@@ -56,9 +56,9 @@ class MemoryStore:
         while limit is None or limit > 0:
             _wait(self.faults.strike("list", prefix))
             want = BATCH if limit is None else min(BATCH, limit)
-            page = self._page(prefix, start_after, want)
+            page, more = self._page(prefix, start_after, want)
             yield from page
-            if len(page) < want:
+            if not more:
                 return
             start_after = page[-1].key
             limit = None if limit is None else limit - len(page)
@@ -68,10 +68,10 @@ class MemoryStore:
         while limit is None or limit > 0:
             await _await(self.faults.strike("list", prefix))
             want = BATCH if limit is None else min(BATCH, limit)
-            page = self._page(prefix, start_after, want)
+            page, more = self._page(prefix, start_after, want)
             for entry in page:
                 yield entry
-            if len(page) < want:
+            if not more:
                 return
             start_after = page[-1].key
             limit = None if limit is None else limit - len(page)
@@ -131,11 +131,13 @@ class MemoryStore:
         answer_lost(fault)
         return etag
 
-    def _page(self, prefix: str, start_after: str, want: int) -> tuple[Listed, ...]:
+    def _page(self, prefix: str, start_after: str, want: int) -> tuple[tuple[Listed, ...], bool]:
+        """One answer of a listing, and whether there is more."""
         with self._lock:
             at = max(bisect_left(self._keys, prefix), bisect_right(self._keys, start_after))
-            keys = self._keys[at : at + want]
-            return tuple(Listed(key, len(self._objects[key][0]), self._objects[key][2]) for key in keys if key.startswith(prefix))
+            keys = [key for key in self._keys[at : at + want + 1] if key.startswith(prefix)]
+            page = tuple(Listed(key, len(self._objects[key][0]), self._objects[key][2]) for key in keys[:want])
+            return page, len(keys) > want
 
     def _folders(self, prefix: str, start_after: str) -> tuple[str, ...]:
         with self._lock:

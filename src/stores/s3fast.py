@@ -36,7 +36,7 @@ _CREDENTIALS_LIVE: Final = timedelta(minutes=5)  # then boto3 is asked again: it
 
 
 def available(client: S3Client) -> bool:
-    """Whether gets and puts of this client's kind can go through obstore: it reads no CA bundle, no FIPS or dual-stack setting of boto3's."""
+    """Whether gets and puts can go through obstore: it knows nothing of boto3's CA bundle, FIPS and dual-stack settings."""
     config = client.meta.config
     special = getattr(config, "use_fips_endpoint", None) or getattr(config, "use_dualstack_endpoint", None)
     return obstore is not None and not special and not os.environ.get("AWS_CA_BUNDLE") and _credentials(client) is not None
@@ -132,7 +132,7 @@ def _mode(if_absent: bool, if_match: str | None) -> Any:
 
 @contextmanager
 def _translated(operation: str, key: str) -> Iterator[None]:
-    """Obstore's errors as ours: it keeps the server's answer in its text only, so the code is read out of there, and the text is not passed on."""
+    """Obstore's errors as ours: the server's answer is in their text only, so the code is read out of it; the text is not passed on."""
     try:
         yield
     except (AlreadyExistsError, PreconditionError):

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sealpoint import Keyring
-from sealpoint.savers import ObjectSaver
-from sealpoint.stores import FolderStore, MemoryStore, ObjectStore
+from sealpoint import Keyring, ObjectSaver
 from tests.savers.conformance import EXPECTED, SyncThroughAsync, conformance
-
-Make = Callable[[], ObjectStore]
-
-
-@pytest.fixture(params=["memory", "folder"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    made = []
-
-    def folder() -> ObjectStore:
-        made.append(1)
-        return FolderStore(tmp_path / str(len(made)), durable=False)
-
-    return MemoryStore if request.param == "memory" else folder
+from tests.savers.stores import KINDS, MakeStore, makers
 
 
-async def test_async_methods_conform(make: Make, keyring: Keyring) -> None:
+@pytest.fixture(params=KINDS)
+def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeStore]:
+    yield from makers(request, tmp_path, monkeypatch)
+
+
+async def test_async_methods_conform(make: MakeStore, keyring: Keyring) -> None:
     passed, failed = await conformance(lambda: ObjectSaver(make(), keyring))
     assert failed == []
     assert passed == EXPECTED
     assert sum(passed.values()) == 81
 
 
-async def test_sync_methods_conform(make: Make, keyring: Keyring) -> None:
+async def test_sync_methods_conform(make: MakeStore, keyring: Keyring) -> None:
     passed, failed = await conformance(lambda: SyncThroughAsync(ObjectSaver(make(), keyring)))
     assert failed == []
     assert passed == EXPECTED

@@ -317,7 +317,7 @@ _NAMES_PAGE = 16
 def _next_of(sources: Sequence[tuple[Groups, deque[Group]]], size: int) -> Plan[list[tuple[Place, Group]]]:
     """The next `size` groups of all namespaces, greatest id first: each namespace is listed only as far as that needs."""
     window: list[tuple[Place, Group]] = []
-    each = size if len(sources) == 1 else max(1, min(size, _WINDOW_CHECKPOINTS // len(sources)))
+    each = size if len(sources) == 1 else max(1, min(size, _WINDOW_CHECKPOINTS // max(1, len(sources))))
     while len(window) < size:
         lacking = [(groups, ready) for groups, ready in sources if not ready and not groups.exhausted]
         for at in range(0, len(lacking), WINDOW):
