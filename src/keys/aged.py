@@ -55,6 +55,12 @@ class AgedCache(Generic[K, V]):
             self.hits += 1
             return entry[1]
 
+    def peek(self, key: K) -> V | None:
+        """As `get`, but it is no use of the value."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return entry[1] if entry is not None and self._clock() < entry[0] else None
+
     def put(self, key: K, value: V) -> None:
         """Keeps the value; its age starts now."""
         with self._lock:

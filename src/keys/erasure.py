@@ -7,17 +7,15 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from ..errors import ConflictError, ThreadErasedError
 from .keyobject import Ended, Live
-from .shelf import Found, KeyShelf
+from .shelf import RACES, Found, KeyShelf
 from .threadkeys import ThreadKeys
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_RACES: Final = 20  # as in threadkeys
 
 
 @runtime_checkable
@@ -134,7 +132,7 @@ def erase(keys: ThreadKeys, thread_id: str, *, scope: str = "", old_versions: Ol
 
 
 def _ended(keys: ThreadKeys, scope: str, name: str) -> tuple[Ended, Found]:
-    for _ in range(_RACES):
+    for _ in range(RACES):
         found = keys.shelf.read(name)
         if found is not None and isinstance(found.object, Ended):
             return found.object, found

@@ -14,13 +14,12 @@ from ..errors import ConflictError, IntegrityError, KeyAccessError
 from .keyobject import Live
 from .rewrap import StaleRule, needs_rewrap, never_stale, wrapped_anew
 from .roots import Roots
-from .shelf import KeyShelf
+from .shelf import RACES, KeyShelf
 from .threadkeys import ThreadKeys
 from .wrapping import thread_key_context
 
 Outcome = Literal["rewritten", "current", "ended", "failed"]
 
-_RACES: Final = 20  # as in threadkeys
 _BATCH: Final = 256  # key objects in flight at most, so that a store of any size takes bounded memory
 _MAX_FAILURES: Final = 1_000  # named in the report; all are counted
 
@@ -102,7 +101,7 @@ def _one(keys: ThreadKeys, name: str, dry_run: bool, stale: StaleRule) -> tuple[
 
 
 def _rotated(shelf: KeyShelf, roots: Roots, name: str, dry_run: bool, stale: StaleRule) -> Outcome:
-    for _ in range(_RACES):
+    for _ in range(RACES):
         found = shelf.read(name)
         if found is None or not isinstance(found.object, Live):
             return "ended"

@@ -17,6 +17,9 @@ from .keyring import Keyring
 _LABEL: Final = b"sealpoint/v1/thread-name"
 _NAME_LENGTH: Final = 64
 
+RACES: Final = 20
+"""Lost compare-and-swaps before a caller gives up; each one means that another writer got through."""
+
 
 @dataclass(frozen=True, slots=True)
 class Thread:

@@ -6,7 +6,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final, NoReturn
 
@@ -17,7 +16,6 @@ from ..errors import (
     ConfigurationError,
     ConflictError,
     KeyAccessError,
-    ThreadErasedError,
     ThreadFencedError,
     UnknownKeyError,
     WrongKeyError,
@@ -28,11 +26,12 @@ from .anyof import AnyOf
 from .calls import CallReport
 from .envelope import CacheLimits
 from .flight import SingleFlight
-from .keyobject import MAX_GENERATION, Ended, Live, generation_of, key_id_of
+from .keyobject import MAX_GENERATION, Ended, Live, key_id_of
 from .keyring import Keyring
+from .known import Known, erased, key_to_open, settles
 from .revoked import Revoking
 from .roots import HasRoots, Roots
-from .shelf import Found, KeyShelf, Thread
+from .shelf import RACES, Found, KeyShelf, Thread
 from .wrapping import KeyWrapper, thread_key_context
 
 RECHECK_S: Final = 60.0
@@ -41,24 +40,6 @@ processes."""
 
 _NAMES: Final = 4096  # thread names remembered
 _STRIPES: Final = 1024  # so that erasing many threads hardly ever makes a read of another one start over
-_RACES: Final = 20  # lost compare-and-swaps before giving up; each one means that another writer got through
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of a thread's key object.
-
-    Args:
-        found: the object as it was read.
-        sealing: how headers refer to the key, and the key, unwrapped; None when it has ended.
-        checked_at: when the read began.
-        unwrapped_at: when the key was unwrapped or made.
-    """
-
-    found: Found
-    sealing: tuple[KeyReference, SecretKey] | None = field(repr=False)
-    checked_at: float
-    unwrapped_at: float
 
 
 class ThreadKeys:
@@ -113,8 +94,8 @@ class ThreadKeys:
         self.recheck_s = recheck_s
         self._bounds = cache or CacheLimits()
         self._clock = clock
-        self._known: AgedCache[str, _Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
-        self._flights: SingleFlight[_Known | None] = SingleFlight()
+        self._known: AgedCache[str, Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
+        self._flights: SingleFlight[Known | None] = SingleFlight()
         self._lock = threading.Lock()
         self._named = lru_cache(_NAMES)(self._name)
         self._epochs = [0] * _STRIPES
@@ -134,9 +115,9 @@ class ThreadKeys:
         thread = self._thread_to_seal_for(context)
         known = self._fresh(thread)
         if known is None or known.sealing is None:
-            known = self._flights.do(thread.name, partial(self._load, thread, mint=True))
+            known = self._flights.do((thread.name, True), partial(self._load, thread, mint=True))
         if known is None or known.sealing is None:
-            raise _erased(known)
+            raise erased(known)
         return known.sealing
 
     async def acurrent(self, context: Context) -> tuple[KeyReference, SecretKey]:
@@ -144,9 +125,9 @@ class ThreadKeys:
         thread = self._thread_to_seal_for(context)
         known = self._fresh(thread)
         if known is None or known.sealing is None:
-            known = await self._flights.ado(thread.name, partial(self._load, thread, mint=True))
+            known = await self._flights.ado((thread.name, True), partial(self._load, thread, mint=True))
         if known is None or known.sealing is None:
-            raise _erased(known)
+            raise erased(known)
         return known.sealing
 
     def resolve(self, reference: KeyReference, context: Context) -> SecretKey:
@@ -160,17 +141,17 @@ class ThreadKeys:
         """
         thread = self._thread_to_open(reference, context)
         known = self._fresh(thread)
-        if known is None or not _settles(known, reference):
-            known = self._flights.do(thread.name, partial(self._load, thread, mint=False))
-        return _to_open(known, reference)
+        if known is None or not settles(known, reference):
+            known = self._flights.do((thread.name, False), partial(self._load, thread, mint=False))
+        return key_to_open(known, reference)
 
     async def aresolve(self, reference: KeyReference, context: Context) -> SecretKey:
         """As `resolve`; stores and services are called in a thread."""
         thread = self._thread_to_open(reference, context)
         known = self._fresh(thread)
-        if known is None or not _settles(known, reference):
-            known = await self._flights.ado(thread.name, partial(self._load, thread, mint=False))
-        return _to_open(known, reference)
+        if known is None or not settles(known, reference):
+            known = await self._flights.ado((thread.name, False), partial(self._load, thread, mint=False))
+        return key_to_open(known, reference)
 
     # --- lives of a thread ----------------------------------------------------------------------------------------
 
@@ -208,9 +189,9 @@ class ThreadKeys:
         """
         self.check_may_write()
         source, target = (self.shelf.thread(scope, thread_id) for thread_id in (source_id, target_id))
-        known = self._flights.do(target.name, partial(self._load, target, mint=True))
+        known = self._flights.do((target.name, True), partial(self._load, target, mint=True))
         if known is None or known.sealing is None:
-            raise _erased(known)
+            raise erased(known)
         self.shelf.record_copy(source.name, target.name, known.found.object.generation)
 
     def forget(self) -> None:
@@ -224,7 +205,7 @@ class ThreadKeys:
         with self._lock:
             self._epochs[_stripe(name)] += 1
             now = self._clock()
-            self._known.put(name, _Known(found, None, now, now))
+            self._known.put(name, Known(found, None, now, now))
 
     def check_may_write(self) -> None:
         """Nothing, unless this key source is read-only.
@@ -281,16 +262,16 @@ class ThreadKeys:
             )
         return self._named(context.home)
 
-    def _fresh(self, thread: Thread) -> _Known | None:
+    def _fresh(self, thread: Thread) -> Known | None:
         """What the cache knows, if it was checked lately. An end is known for good."""
         known = self._known.get(thread.name)
         if known is None or (known.sealing is not None and self._clock() - known.checked_at >= self.recheck_s):
             return None
         return known
 
-    def _load(self, thread: Thread, *, mint: bool) -> _Known | None:
+    def _load(self, thread: Thread, *, mint: bool) -> Known | None:
         """What the store knows, after the cache; with `mint`, a thread without a key object gets one."""
-        for _ in range(_RACES):
+        for _ in range(RACES):
             epoch = self._epochs[_stripe(thread.name)]
             began = self._clock()
             found = self.shelf.read(thread.name)
@@ -300,19 +281,25 @@ class ThreadKeys:
                 known = self._minted(thread, None, 1, began) if found is None else self._understood(thread, found, began)
             except ConflictError:
                 continue  # another writer made the key first
-            with self._lock:
-                if self._epochs[_stripe(thread.name)] == epoch:  # else this process erased meanwhile, and what was read may be from before
-                    self._known.put(thread.name, known)
-                    return known
+            if self._keep(thread, known, epoch):
+                return known
         raise ConflictError("the thread's key object changes faster than it can be read; try again")
 
-    def _understood(self, thread: Thread, found: Found, began: float) -> _Known:
+    def _keep(self, thread: Thread, known: Known, epoch: int) -> bool:
+        """Caches it, unless this process erased since the epoch was looked up: then it may be from before."""
+        with self._lock:
+            if self._epochs[_stripe(thread.name)] != epoch:
+                return False
+            self._known.put(thread.name, known)
+            return True
+
+    def _understood(self, thread: Thread, found: Found, began: float) -> Known:
         live = found.object
-        before = self._known.get(thread.name)
+        before = self._known.peek(thread.name)
         if live.scope != thread.scope:
             raise AuthenticationError("the thread's key object belongs to another scope: it was exchanged or moved; no key was unwrapped")
         if isinstance(live, Ended):
-            return _Known(found, None, began, began)
+            return Known(found, None, began, began)
         if before is not None and isinstance(before.found.object, Ended) and before.found.object.generation >= live.generation:
             raise AuthenticationError(
                 "the thread was erased, and its key object is back: the key store was rolled back; no key was unwrapped"
@@ -320,15 +307,15 @@ class ThreadKeys:
         if before is not None and before.sealing is not None and isinstance(before.found.object, Live):
             same = before.found.object.wrapped == live.wrapped and before.found.object.key_id == live.key_id
             if same and began - before.unwrapped_at < self._bounds.max_age_s:
-                return _Known(found, before.sealing, began, before.unwrapped_at)
+                return Known(found, before.sealing, began, before.unwrapped_at)
         key, _ = self.roots.unwrap(live.wrapped, thread_key_context(thread.scope, live.key_id, thread.name, live.generation))
         if key.check != live.check:
             raise WrongKeyError(
                 f"the key object of key id {live.key_id!r} unwraps to another key than its check value says: it was exchanged"
             )
-        return _Known(found, (KeyReference(KeyKind.KEY_STORE, live.key_id), key), began, began)
+        return Known(found, (KeyReference(KeyKind.KEY_STORE, live.key_id), key), began, began)
 
-    def _minted(self, thread: Thread, replacing: Found | None, generation: int, began: float) -> _Known:
+    def _minted(self, thread: Thread, replacing: Found | None, generation: int, began: float) -> Known:
         """A new generation, on record before its key is used.
 
         Raises:
@@ -339,10 +326,11 @@ class ThreadKeys:
         key_id = key_id_of(generation, secrets.token_hex(10))
         key, wrapped = self.roots.generate(thread_key_context(thread.scope, key_id, thread.name, generation))
         live = Live(thread.scope, generation, key_id, key.check, wrapped, int(self.now() * 1000), secrets.token_bytes(16))
-        return _Known(self.shelf.write(thread.name, live, replacing), (KeyReference(KeyKind.KEY_STORE, key_id), key), began, began)
+        return Known(self.shelf.write(thread.name, live, replacing), (KeyReference(KeyKind.KEY_STORE, key_id), key), began, began)
 
     def _reopen(self, thread: Thread) -> None:
-        for _ in range(_RACES):
+        for _ in range(RACES):
+            epoch = self._epochs[_stripe(thread.name)]
             began = self._clock()
             found = self.shelf.read(thread.name)
             if found is None or not isinstance(found.object, Ended):
@@ -356,7 +344,7 @@ class ThreadKeys:
                 known = self._minted(thread, found, found.object.generation + 1, began)
             except ConflictError:
                 continue
-            self._known.put(thread.name, known)
+            self._keep(thread, known, epoch)
             return
         raise ConflictError("the thread's key object changes faster than it can be read; try again")
 
@@ -375,47 +363,3 @@ def thread_keys(keys: KeySource) -> ThreadKeys | None:
 
 def _stripe(name: str) -> int:
     return int(name[:8], 16) % _STRIPES
-
-
-def _settles(known: _Known, reference: KeyReference) -> bool:
-    """Whether the answer for this header cannot be another after asking the store again."""
-    generation = generation_of(reference.key_id)
-    ended = generation is not None and generation <= _ended_generation(known)
-    return ended or (known.sealing is not None and known.sealing[0] == reference)
-
-
-def _ended_generation(known: _Known) -> int:
-    return known.found.object.generation - (known.sealing is not None)
-
-
-def _to_open(known: _Known | None, reference: KeyReference) -> SecretKey:
-    if known is None:
-        raise UnknownKeyError(
-            f"the key store has no key for the thread of this value (key id {reference.key_id!r}): it is another store, prefix or "
-            "hash_threads, or the key object was lost; restore it from a backup of the key store"
-        )
-    if known.sealing is not None and known.sealing[0] == reference:
-        return known.sealing[1]
-    generation = generation_of(reference.key_id)
-    if generation is not None and generation <= _ended_generation(known):
-        raise _erased(known)
-    if generation is not None and generation > known.found.object.generation:
-        raise UnknownKeyError(
-            f"the thread of this value has no key {reference.key_id!r} yet: the key store is older than the value; "
-            "was it restored from a backup?"
-        )
-    raise AuthenticationError(
-        f"the thread of this value never had the key {reference.key_id!r}: the value was forged, or moved here from another thread"
-    )
-
-
-def _erased(known: _Known | None) -> ThreadErasedError:
-    ended = known.found.object if known is not None else None
-    if not isinstance(ended, Ended):
-        return ThreadErasedError("the value is of an earlier life of this thread, whose key was destroyed; no copy of it opens any more")
-    return ThreadErasedError(
-        f"the thread was erased (erasure {ended.erasure_id.hex()}): its key was destroyed and nothing of it opens; a new life begins "
-        "with a checkpoint without a parent, or with ThreadKeys.reopen",
-        ended.erasure_id.hex(),
-        ended.since_ms / 1000,
-    )

@@ -20,6 +20,8 @@ from sealpoint.errors import (
     ThreadErasedError,
 )
 from sealpoint.keys import EnvelopeKeys, Erased, Keyring, LocalRoot, ThreadKeys, erase, or_erased
+from sealpoint.keys.keyobject import KeyObject
+from sealpoint.keys.shelf import Found
 from sealpoint.stores import Fault, FolderStore, Stopped
 from tests.keys.helpers import World, open_, place, seal
 
@@ -144,6 +146,27 @@ def test_a_read_that_began_before_the_erasure_does_not_fill_the_cache_after_it(w
         open_(keys, sealed)
     with pytest.raises(ThreadErasedError):
         open_(keys, sealed)
+
+
+def test_a_new_life_that_is_erased_while_it_begins_is_over_at_once(world: World) -> None:
+    keys = world.keys()
+    seal(keys)
+    erase(keys, "t1")
+    world.clock.sleep(300)
+    raced: list[None] = []
+    write = keys.shelf.write
+
+    def overtaken(name: str, found: KeyObject, replacing: Found | None) -> Found:
+        written = write(name, found, replacing)
+        if not raced:
+            raced.append(None)
+            erase(keys, "t1")
+        return written
+
+    keys.shelf.write = overtaken  # type: ignore[method-assign]  # the race under test
+    keys.begin(place())
+    with pytest.raises(ThreadErasedError):
+        seal(keys)
 
 
 # --- crashes ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -253,6 +254,27 @@ def test_threads_of_one_process_make_one_key(world: World) -> None:
         sealed = list(pool.map(lambda number: seal(keys, context=place("t1", number)), range(64)))
     assert len({parse(value)[0].reference.key_id for value in sealed}) == 1
     assert world.root.calls == ["wrap"]
+
+
+def test_a_first_write_beside_a_first_read_makes_the_key(world: World) -> None:
+    keys = world.keys()
+    elsewhere = seal(ThreadKeys(MemoryStore(), world.root))
+    gate, reading = threading.Event(), threading.Event()
+
+    def hold(operation: str, key: str) -> None:
+        if not reading.is_set():
+            reading.set()
+            assert gate.wait(10)
+
+    world.store.faults.watch = hold
+    with ThreadPoolExecutor(2) as pool:
+        read = pool.submit(open_, keys, elsewhere)
+        assert reading.wait(10)
+        sealed = pool.submit(seal, keys).result(10)
+        gate.set()
+        with pytest.raises((UnknownKeyError, AuthenticationError)):
+            read.result(10)
+    assert open_(keys, sealed) == b"secret"
 
 
 # --- attacks on key objects ---------------------------------------------------------------------------------------
