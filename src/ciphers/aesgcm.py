@@ -70,6 +70,11 @@ class AesGcm:
         self._keys = keys
         self._sized = keys if isinstance(keys, SizedKeySource) else None
 
+    @property
+    def keys(self) -> KeySource:
+        """The key source, for savers that tell it when a thread begins and ends."""
+        return self._keys
+
     def encode(self, data: bytes, tag: str, context: Context) -> bytes:
         """`data` as an envelope that opens only with the same tag and context.
 

@@ -42,13 +42,13 @@ class AgedCache(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: K) -> V | None:
-        """The value, or None when there is none or it has expired."""
+    def get(self, key: K, now: float | None = None) -> V | None:
+        """The value, or None when there is none or it has expired; `now` is the clock, for a caller that has just read it."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
                 return None
-            if self._clock() >= entry[0]:
+            if (self._clock() if now is None else now) >= entry[0]:
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)

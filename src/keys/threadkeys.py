@@ -112,8 +112,10 @@ class ThreadKeys:
             RetryableError: the store or a root's service is out of reach.
             IntegrityError: the key object is damaged, forged or moved.
         """
-        thread = self._thread_to_seal_for(context)
-        known = self._fresh(thread)
+        if self._read_only:
+            self.check_may_write()
+        thread = self._named(context.home)
+        known = self._fresh(thread.name)
         if known is None or known.sealing is None:
             known = self._flights.do((thread.name, True), partial(self._load, thread, mint=True))
         if known is None or known.sealing is None:
@@ -122,8 +124,9 @@ class ThreadKeys:
 
     async def acurrent(self, context: Context) -> tuple[KeyReference, SecretKey]:
         """As `current`; stores and services are called in a thread."""
-        thread = self._thread_to_seal_for(context)
-        known = self._fresh(thread)
+        self.check_may_write()
+        thread = self._named(context.home)
+        known = self._fresh(thread.name)
         if known is None or known.sealing is None:
             known = await self._flights.ado((thread.name, True), partial(self._load, thread, mint=True))
         if known is None or known.sealing is None:
@@ -140,7 +143,7 @@ class ThreadKeys:
             ConfigurationError, KeyAccessError, RetryableError, IntegrityError: as `current`.
         """
         thread = self._thread_to_open(reference, context)
-        known = self._fresh(thread)
+        known = self._fresh(thread.name)
         if known is None or not settles(known, reference):
             known = self._flights.do((thread.name, False), partial(self._load, thread, mint=False))
         return key_to_open(known, reference)
@@ -148,7 +151,7 @@ class ThreadKeys:
     async def aresolve(self, reference: KeyReference, context: Context) -> SecretKey:
         """As `resolve`; stores and services are called in a thread."""
         thread = self._thread_to_open(reference, context)
-        known = self._fresh(thread)
+        known = self._fresh(thread.name)
         if known is None or not settles(known, reference):
             known = await self._flights.ado((thread.name, False), partial(self._load, thread, mint=False))
         return key_to_open(known, reference)
@@ -162,8 +165,9 @@ class ThreadKeys:
             ThreadFencedError: the erasure is too recent; try again when the message says.
             KeyAccessError, RetryableError, IntegrityError, ConfigurationError: as `current`.
         """
-        thread = self._thread_to_seal_for(context)
-        known = self._fresh(thread)
+        self.check_may_write()
+        thread = self._named(context.home)
+        known = self._fresh(thread.name)
         if known is None or known.sealing is None:
             self._reopen(thread)
 
@@ -249,11 +253,6 @@ class ThreadKeys:
         context = Context(Kind.CHECKPOINT, home)
         return self.shelf.thread(context.scope, context.thread_id or "")
 
-    def _thread_to_seal_for(self, context: Context) -> Thread:
-        if self._read_only:
-            self.check_may_write()
-        return self._named(context.home)
-
     def _thread_to_open(self, reference: KeyReference, context: Context) -> Thread:
         if reference.kind is not KeyKind.KEY_STORE:
             raise UnknownKeyError(
@@ -262,10 +261,11 @@ class ThreadKeys:
             )
         return self._named(context.home)
 
-    def _fresh(self, thread: Thread) -> Known | None:
+    def _fresh(self, name: str) -> Known | None:
         """What the cache knows, if it was checked lately. An end is known for good."""
-        known = self._known.get(thread.name)
-        if known is None or (known.sealing is not None and self._clock() - known.checked_at >= self.recheck_s):
+        now = self._clock()
+        known = self._known.get(name, now)
+        if known is None or (now - known.checked_at >= self.recheck_s and known.sealing is not None):
             return None
         return known
 
