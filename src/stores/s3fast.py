@@ -35,11 +35,12 @@ _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CREDENTIALS_LIVE: Final = timedelta(minutes=5)  # then boto3 is asked again: it renews them by itself
 
 
-def available(client: S3Client) -> bool:
+def available(client: S3Client, endpoint_url: str | None) -> bool:
     """Whether gets and puts can go through obstore: it knows nothing of boto3's CA bundle, FIPS and dual-stack settings."""
     config = client.meta.config
     special = getattr(config, "use_fips_endpoint", None) or getattr(config, "use_dualstack_endpoint", None)
-    return obstore is not None and not special and not os.environ.get("AWS_CA_BUNDLE") and _credentials(client) is not None
+    own_authority = bool(os.environ.get("AWS_CA_BUNDLE")) and not (endpoint_url or "").startswith("http://")
+    return obstore is not None and not special and not own_authority and _credentials(client) is not None
 
 
 class FastObjects:
