@@ -1,4 +1,4 @@
-"""msgpack1 bytes to an object: documents from the last to the first, each unpacked in one native call; the types are the kinds' business."""
+"""Bytes of msgpack1 to an object: documents from the last to the first, one native call each; the types are the kinds' business."""
 
 from __future__ import annotations
 

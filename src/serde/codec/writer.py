@@ -1,7 +1,7 @@
-"""An object to msgpack1 bytes: documents, each packed in one native call; the types are the kinds' business.
+"""An object to bytes of msgpack1: documents, each packed in one native call; the types are the kinds' business.
 
-The first document is the object, with a reference where `default()` was asked. What was found there is grouped by class and becomes the next
-document, and so on until nothing is left: no recursion, and what is plain never passes through Python.
+The first document is the object, with a reference where `default()` was asked. What was found there is grouped by class and becomes the
+next document, and so on until nothing is left: no recursion, and what is plain never passes through Python.
 """
 
 from __future__ import annotations
