@@ -1,0 +1,5 @@
+"""Where sealed bytes live: a wrapper that seals any LangGraph checkpointer."""
+
+from .wrapped import SealedSaver
+
+__all__ = ["SealedSaver"]

@@ -1,0 +1,53 @@
+"""What is known of each inner saver's habits; it imports none of them, and a saver that is not known gets the cautious answer everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .filters import Rule, containment, equality, sqlite_json_extract
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The habits of an inner saver that the wrapper has to answer for.
+
+    Args:
+        whole: keeps all of a checkpoint's values in the checkpoint's own row, so a cell is never shared between checkpoints.
+        shared: keeps one cell for a channel's version, whatever checkpoints refer to it.
+        latest_only: keeps one checkpoint per namespace, and returns it whatever id is asked for.
+        keeps_first_parent: a checkpoint that is put again keeps the parent of its first put.
+        rule: how it filters metadata.
+        newest_first: lists by descending checkpoint id over all namespaces.
+        drops_metadata: metadata keys that it does not store.
+    """
+
+    whole: bool = False
+    shared: bool = False
+    latest_only: bool = False
+    keeps_first_parent: bool = True
+    rule: Rule = equality
+    newest_first: bool = False
+    drops_metadata: frozenset[str] = frozenset()
+
+
+_SQLITE = Profile(whole=True, keeps_first_parent=False, rule=sqlite_json_extract, newest_first=True)
+_POSTGRES = Profile(shared=True, rule=containment, newest_first=True, drops_metadata=frozenset({"writes"}))
+_SHALLOW = Profile(latest_only=True, rule=containment, drops_metadata=frozenset({"writes"}))
+
+_PROFILES = {
+    "langgraph.checkpoint.memory.InMemorySaver": Profile(shared=True, keeps_first_parent=False),
+    "langgraph.checkpoint.sqlite.SqliteSaver": _SQLITE,
+    "langgraph.checkpoint.sqlite.aio.AsyncSqliteSaver": _SQLITE,
+    "langgraph.checkpoint.postgres.PostgresSaver": _POSTGRES,
+    "langgraph.checkpoint.postgres.aio.AsyncPostgresSaver": _POSTGRES,
+    "langgraph.checkpoint.postgres.shallow.ShallowPostgresSaver": _SHALLOW,
+    "langgraph.checkpoint.postgres.shallow.AsyncShallowPostgresSaver": _SHALLOW,
+}
+
+
+def profile_of(inner: object) -> Profile:
+    """The profile of the nearest known class among the saver's bases."""
+    for cls in type(inner).__mro__:
+        if found := _PROFILES.get(f"{cls.__module__}.{cls.__qualname__}"):
+            return found
+    return Profile()
