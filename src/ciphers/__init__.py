@@ -1,13 +1,13 @@
 """Bytes to sealed bytes, and the seams for layers and key sources; pure, without I/O, clock or LangGraph."""
 
-from .aesgcm import MAX_TAG, AesGcm
+from .aesgcm import AesGcm, tag_bytes
 from .header import Header, KeyKind, KeyReference, WrappedKey, looks_sealed, parse, peek_key_id
-from .protocols import KeySource, Layer
+from .protocols import AsyncLayer, KeySource, Layer
 from .secret import SecretKey
 
 __all__ = [
-    "MAX_TAG",
     "AesGcm",
+    "AsyncLayer",
     "Header",
     "KeyKind",
     "KeyReference",
@@ -18,4 +18,5 @@ __all__ = [
     "looks_sealed",
     "parse",
     "peek_key_id",
+    "tag_bytes",
 ]

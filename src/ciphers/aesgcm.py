@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from ..context import Context, Form
-from ..errors import AuthenticationError, ConfigurationError, WrongKeyError
+from ..errors import AuthenticationError, ConfigurationError, SealpointError, TagError, WrongKeyError
 from . import body
 from .header import Header, KeyReference, parse, peek_key_id
 from .protocols import KeySource
@@ -33,10 +33,14 @@ def bind(form: Form, core: bytes, tag: bytes, context: bytes) -> bytes:
     )
 
 
-def _tag_bytes(tag: str) -> bytes:
-    raw = tag.encode("utf-8")
+def tag_bytes(tag: str, wrong: type[SealpointError]) -> bytes:
+    """The tag as it is bound; raises `wrong` for what is no tag: whose fault that is depends on the direction."""
+    try:
+        raw = tag.encode("utf-8")
+    except UnicodeEncodeError:
+        raise wrong("a type tag is UTF-8 text; this one has a lone surrogate") from None
     if len(raw) > MAX_TAG:
-        raise ConfigurationError(f"a type tag is at most {MAX_TAG} bytes; this one has {len(raw)}")
+        raise wrong(f"a type tag is at most {MAX_TAG} bytes; this one has {len(raw)}")
     return raw
 
 
@@ -69,9 +73,10 @@ class AesGcm:
         """`data` as an envelope that opens only with the same tag and context.
 
         Raises:
+            ConfigurationError: the tag is longer than 255 bytes, or is no UTF-8 text.
             KeyAccessError, RetryableError: from the key source; nothing was sealed.
         """
-        return _seal(*self._keys.current(context), data, _tag_bytes(tag), context)
+        return _seal(*self._keys.current(context), data, tag_bytes(tag, ConfigurationError), context)
 
     def decode(self, data: bytes, tag: str, context: Context) -> bytes:
         """What was sealed.
@@ -79,26 +84,30 @@ class AesGcm:
         Raises:
             EnvelopeError: no well-formed header.
             UnknownKeyError, WrongKeyError: supply the key that the message names.
+            TagError: the tag is one that nothing can have been sealed with.
             AuthenticationError: damaged, forged, relabelled or moved.
         """
+        raw_tag = tag_bytes(tag, TagError)
         header, at = parse(data)
-        return _open(header, self._keys.resolve(header.reference, context), memoryview(data)[at:], _tag_bytes(tag), context)
+        return _open(header, self._keys.resolve(header.reference, context), memoryview(data)[at:], raw_tag, context)
 
     async def aencode(self, data: bytes, tag: str, context: Context) -> bytes:
         """As `encode`, without blocking the event loop."""
+        raw_tag = tag_bytes(tag, ConfigurationError)
         reference, key = await self._keys.acurrent(context)
         if len(data) < _INLINE:
-            return _seal(reference, key, data, _tag_bytes(tag), context)
-        return await asyncio.to_thread(_seal, reference, key, data, _tag_bytes(tag), context)
+            return _seal(reference, key, data, raw_tag, context)
+        return await asyncio.to_thread(_seal, reference, key, data, raw_tag, context)
 
     async def adecode(self, data: bytes, tag: str, context: Context) -> bytes:
         """As `decode`, without blocking the event loop."""
+        raw_tag = tag_bytes(tag, TagError)
         header, at = parse(data)
         key = await self._keys.aresolve(header.reference, context)
         body_view = memoryview(data)[at:]
         if len(data) < _INLINE:
-            return _open(header, key, body_view, _tag_bytes(tag), context)
-        return await asyncio.to_thread(_open, header, key, body_view, _tag_bytes(tag), context)
+            return _open(header, key, body_view, raw_tag, context)
+        return await asyncio.to_thread(_open, header, key, body_view, raw_tag, context)
 
     def key_id(self, data: bytes) -> str:
         """The key id that the header of `data` claims, or "": answered without a key."""

@@ -12,6 +12,7 @@ What a header says is a hint until the body was opened.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -84,6 +85,8 @@ class KeyReference:
 
     def __post_init__(self) -> None:
         check_key_id(self.key_id)
+        if not isinstance(self.kind, KeyKind):
+            raise KeyFormatError(f"a key kind is a KeyKind, not {self.kind!r}")
         inline = self.kind == KeyKind.WRAPPED_INLINE
         if inline != bool(self.wrapped) or len(self.wrapped) > MAX_ROOTS:
             raise KeyFormatError(f"key kind {int(self.kind)} cannot carry {len(self.wrapped)} wrapped keys")
@@ -102,6 +105,10 @@ class Header:
 
     reference: KeyReference
     check: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.check) != CHECK_BYTES:
+            raise KeyFormatError(f"a key check value is {CHECK_BYTES} bytes, not {len(self.check)}")
 
     def core(self) -> bytes:
         """The bytes that the body authenticates."""
@@ -174,8 +181,25 @@ def parse(data: bytes | bytearray | memoryview) -> tuple[Header, int]:
         EnvelopeError: there is no well-formed header of version 1, suite 1. Treat the value as damaged, or, where the message
             names another version, read it with a release that knows it.
     """
-    view = memoryview(data)
-    prefix = bytes(view[: len(_PREFIX)])
+    id_length = data[_FIXED - 1] if len(data) >= _FIXED else 0
+    end = _FIXED + id_length + CHECK_BYTES
+    header = _parse_core(bytes(data[:end]))
+    if header is None:
+        return _parse_inline(memoryview(data), end)
+    return header, end
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse_core(core: bytes) -> Header | None:
+    """The header whose core is `core`; None when wrapped keys follow it. Cached: most values of a store share a core."""
+    kind, key_id = _parse_fields(core)
+    if kind is KeyKind.WRAPPED_INLINE:
+        return None
+    return Header(KeyReference(kind, key_id), core[-CHECK_BYTES:])
+
+
+def _parse_fields(core: bytes) -> tuple[KeyKind, str]:
+    prefix = core[: len(_PREFIX)]
     if prefix != _PREFIX:
         if not looks_sealed(prefix):
             raise _malformed("it does not start with the magic bytes")
@@ -185,25 +209,32 @@ def parse(data: bytes | bytearray | memoryview) -> tuple[Header, int]:
             f"a sealed value of format version {prefix[4]}, suite {prefix[5]}; this release reads version {VERSION}, "
             f"suite {SUITE_COBBLESTONE_256}: it is damaged, or a newer release wrote it"
         )
-    reader = _Reader(view, len(_PREFIX))
+    reader = _Reader(memoryview(core), len(_PREFIX))
     kind_byte = reader.take(1)[0]
     try:
         kind = KeyKind(kind_byte)
     except ValueError:
         raise _malformed(f"key kind {kind_byte} is unknown") from None
     key_id = reader.name()
-    check = reader.take(CHECK_BYTES)
+    reader.take(CHECK_BYTES)
+    return kind, key_id
+
+
+def _parse_inline(view: memoryview, at: int) -> tuple[Header, int]:
+    """The header of a value whose wrapped data keys start at `at`."""
+    core = bytes(view[:at])
+    kind, key_id = _parse_fields(core)
+    reader = _Reader(view, at)
+    count = reader.take(1)[0]
+    if not 1 <= count <= MAX_ROOTS:
+        raise _malformed("the number of wrapped keys is out of range")
     wrapped: list[WrappedKey] = []
-    if kind is KeyKind.WRAPPED_INLINE:
-        count = reader.take(1)[0]
-        if not 1 <= count <= MAX_ROOTS:
-            raise _malformed("the number of wrapped keys is out of range")
-        for _ in range(count):
-            root = reader.name()
-            length = int.from_bytes(reader.take(2), "big")
-            if not 1 <= length <= MAX_WRAPPED:
-                raise _malformed("a wrapped key's length is out of range")
-            wrapped.append(WrappedKey(root, reader.take(length)))
-        if len({entry.root for entry in wrapped}) != count:
-            raise _malformed("a root appears twice")
-    return Header(KeyReference(kind, key_id, tuple(wrapped)), check), reader.at
+    for _ in range(count):
+        root = reader.name()
+        length = int.from_bytes(reader.take(2), "big")
+        if not 1 <= length <= MAX_WRAPPED:
+            raise _malformed("a wrapped key's length is out of range")
+        wrapped.append(WrappedKey(root, reader.take(length)))
+    if len({entry.root for entry in wrapped}) != count:
+        raise _malformed("a root appears twice")
+    return Header(KeyReference(kind, key_id, tuple(wrapped)), core[-CHECK_BYTES:]), reader.at

@@ -46,6 +46,17 @@ class Layer(Protocol):
 
 
 @runtime_checkable
+class AsyncLayer(Layer, Protocol):
+    """A layer that may have to fetch something first, and can wait for it without blocking an event loop."""
+
+    async def aencode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """As `encode`."""
+
+    async def adecode(self, data: bytes, tag: str, context: Context) -> bytes:
+        """As `decode`."""
+
+
+@runtime_checkable
 class KeySource(Protocol):
     """Where keys come from. Implementations must be safe in threads, and quick when nothing has to be fetched.
 

@@ -28,7 +28,7 @@ class _Errors(click.Group):
 
 
 @click.group(cls=_Errors, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sealpoint")
+@click.version_option(package_name="sealpoint", prog_name="sealpoint")
 def main() -> None:
     """Seals what LangGraph stores: lossless, compressed, encrypted, bound.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from langgraph.checkpoint.serde.base import CipherProtocol
 
+from ..ciphers import tag_bytes
 from ..context import Context
-from ..errors import AuthenticationError, ConfigurationError
+from ..errors import AuthenticationError, ConfigurationError, SealpointError, TagError
 
 
 class CipherLayer:
@@ -32,9 +33,9 @@ class CipherLayer:
         """What the cipher makes of tag, place and data.
 
         Raises:
-            ConfigurationError: the cipher calls itself by another name.
+            ConfigurationError: the cipher calls itself by another name, or the tag is no tag.
         """
-        name, sealed = self._cipher.encrypt(_framed(tag, context) + data)
+        name, sealed = self._cipher.encrypt(_framed(tag, context, ConfigurationError) + data)
         if name != self.name:
             raise ConfigurationError(f"the cipher calls itself {name!r}; give CipherLayer that name, not {self.name!r}")
         return sealed
@@ -44,10 +45,13 @@ class CipherLayer:
 
         Raises:
             AuthenticationError: the cipher refuses the bytes, or they belong to another tag or place.
+            TagError: the tag is one that nothing can have been encrypted with.
         """
-        frame = _framed(tag, context)
+        frame = _framed(tag, context, TagError)
         try:
             plain = self._cipher.decrypt(self.name, data)
+        except SealpointError:  # a cipher that speaks our language has said what to do: supply a key, try again
+            raise
         except Exception as exc:  # noqa: BLE001 - a foreign cipher refuses with errors of its own choosing
             raise AuthenticationError(f"the cipher {self.name!r} refused the value with {type(exc).__name__}") from None
         if plain[: len(frame)] != frame:
@@ -55,7 +59,7 @@ class CipherLayer:
         return plain[len(frame) :]
 
 
-def _framed(tag: str, context: Context) -> bytes:
-    raw = tag.encode("utf-8")
+def _framed(tag: str, context: Context, wrong: type[SealpointError]) -> bytes:
+    raw = tag_bytes(tag, wrong)
     parts = (bytes((context.form,)), len(raw).to_bytes(2, "big"), raw, len(context.encoded).to_bytes(4, "big"), context.encoded)
     return b"".join(parts)

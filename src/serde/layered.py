@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..ciphers import Layer
+from ..ciphers import AsyncLayer, Layer
 from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
-from .legacy import LegacyReader, legacy_kind
+from .legacy import LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
 from .tags import framed, peeled, unframed, with_layer
 
 _LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
@@ -107,16 +107,10 @@ class LayeredSerializer(JsonPlusSerializer):
         sealed = b""
         try:
             sealed = _as_bytes(data)
-            if not isinstance(tag, str):
-                raise NotSealedError(f"a stored value has a type tag; the saver returned {type(tag).__name__} for it")
-            if not self._outermost_is_ours(tag):
-                return self._open_foreign(tag, sealed)
-            value = self._undone(tag, sealed, self._layers, context)
+            return self._opened(tag, sealed, context)
         except SealpointError as exc:
             self._refused(exc, sealed)
             raise
-        self._recorder.record("open", self._key_id(sealed))
-        return value
 
     def seal_cell(self, obj: Any, context: Context) -> bytes:
         """`obj` as bare bytes, for a place that has no column for the tag: there the tag is the first field of what is encrypted.
@@ -156,12 +150,33 @@ class LayeredSerializer(JsonPlusSerializer):
         return value
 
     async def aseal(self, obj: Any, context: Context) -> tuple[str, bytes]:
-        """As `seal`, without blocking the event loop: the work and any key fetch happen in threads."""
-        return await asyncio.to_thread(self.seal, obj, context)
+        """As `seal`, without blocking the event loop: a key is awaited, the work is done in a thread."""
+        if not isinstance(self._outer, AsyncLayer):
+            return await asyncio.to_thread(self.seal, obj, context)
+        try:
+            tag, data = await asyncio.to_thread(self._done, obj, self._inner, context)
+            data, tag = await self._outer.aencode(data, tag, context), with_layer(tag, self._outer.name)
+        except SealpointError as exc:
+            self._refused(exc)
+            raise
+        self._recorder.record("seal", self._key_id(data))
+        return tag, data
 
     async def aopen(self, tag: str, data: Data, context: Context) -> Any:
-        """As `open`, without blocking the event loop."""
-        return await asyncio.to_thread(self.open, tag, data, context)
+        """As `open`, without blocking the event loop: a key is awaited, the work is done in a thread."""
+        sealed = b""
+        try:
+            sealed = _as_bytes(data)
+            outer, inner = self._outer, peeled(tag, self._outer.name) if self._outer is not None and self._outermost_is_ours(tag) else None
+            if inner is None or not isinstance(outer, AsyncLayer):
+                return await asyncio.to_thread(self._opened, tag, sealed, context)
+            plain = await outer.adecode(sealed, inner, context)
+            value = await asyncio.to_thread(self._undone, inner, plain, self._inner, context, authenticated=True)
+        except SealpointError as exc:
+            self._refused(exc, sealed)
+            raise
+        self._recorder.record("open", self._key_id(sealed))
+        return value
 
     def stats(self) -> dict[str, dict[str, int]]:
         """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""
@@ -185,16 +200,30 @@ class LayeredSerializer(JsonPlusSerializer):
         return tag, data
 
     def _undone(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool = False) -> Any:
-        """The object under `layers`, which the tag was checked to name."""
+        """The object under `layers`."""
         for layer in reversed(layers):
             inner = peeled(tag, layer.name)
             if inner is not None:
                 data, tag = layer.decode(data, inner, context), inner
                 authenticated = authenticated or layer.authenticates_tag
+            elif not layer.may_skip:
+                raise _lacking(layer)
         return self._load(tag, data, authenticated)
+
+    def _opened(self, tag: str, sealed: bytes, context: Context) -> Any:
+        """The object of a value of ours, counted, or of an old cell where those are opened."""
+        if not self._outermost_is_ours(tag):
+            return self._open_foreign(tag, sealed)
+        value = self._undone(tag, sealed, self._layers, context)
+        self._recorder.record("open", self._key_id(sealed))
+        return value
 
     def _outermost_is_ours(self, tag: str) -> bool:
         """Whether every layer that may not be skipped is in the tag, in order: decided before a byte is looked at."""
+        if not isinstance(tag, str):
+            raise NotSealedError(f"a stored value has a type tag; the saver returned {type(tag).__name__} for it")
+        if self._legacy is not None and is_langgraph_encrypted(tag) and all(layer.may_skip for layer in self._layers):
+            return False  # without a cipher of ours, only the tag tells LangGraph's encrypted cells from new values
         for depth, layer in enumerate(reversed(self._layers)):
             inner = peeled(tag, layer.name)
             if inner is not None:
@@ -204,15 +233,17 @@ class LayeredSerializer(JsonPlusSerializer):
             elif depth == 0:
                 return False
             else:
-                raise TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
+                raise _lacking(layer)
+        if not tag:
+            raise TagError("the tag names layers and no format: a cell, whose tag is inside it, was relabelled as a value")
         return True
 
     def _open_foreign(self, tag: str, data: bytes) -> Any:
         """A value that the outermost layer did not write: opened only in migration mode, and never trusted."""
-        outer = self._layers[-1].name
+        outer = self._layers[-1].name if self._layers else "(none)"
         kind = legacy_kind(tag)
         if self._legacy is None:
-            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind else ""
+            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind and not is_pickle(tag) else ""
             raise NotSealedError(f"a value tagged {tag[:60]!r} stands where one sealed by layer {outer!r} belongs{hint}")
         if kind is None:
             raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
@@ -258,6 +289,10 @@ def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
             f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before"
         )
     return layers
+
+
+def _lacking(layer: Layer) -> TagError:
+    return TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
 
 
 def _whole(layer: Layer, encoded: bytes | None) -> bytes:

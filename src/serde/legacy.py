@@ -23,9 +23,19 @@ def legacy_kind(tag: str) -> str | None:
     """The kind of old cell that `tag` names, for counting, or None. Pickle is a kind, so that its refusal can say so."""
     inner = tag.removesuffix(_AES)
     own = inner.removesuffix("+zstd")
-    if inner in PLAIN_TAGS or inner == "pickle" or (tag == inner and own in OWN_PLAIN_TAGS):
+    if inner in PLAIN_TAGS or is_pickle(tag) or (tag == inner and own in OWN_PLAIN_TAGS):
         return tag
     return None
+
+
+def is_pickle(tag: str) -> bool:
+    """True for LangGraph's pickles, plain or encrypted: what could run code when read."""
+    return tag.removesuffix(_AES) == "pickle"
+
+
+def is_langgraph_encrypted(tag: str) -> bool:
+    """True for the tags that LangGraph's AES encryption writes."""
+    return tag.endswith(_AES) and legacy_kind(tag) is not None
 
 
 class LegacyReader:
@@ -47,7 +57,7 @@ class LegacyReader:
             AuthenticationError: none of the keys opens it.
         """
         inner = tag.removesuffix(_AES)
-        if inner == "pickle":
+        if is_pickle(tag):
             raise NotSealedError(
                 f"an old cell tagged {tag!r} can run code when read, so migration mode does not open it; convert it in an offline job"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ciphers import MAX_TAG
+from ..ciphers import tag_bytes
 from ..errors import ConfigurationError, TagError
 
 
@@ -20,11 +20,9 @@ def framed(tag: str, data: bytes) -> bytes:
     """The tag's length (1), the tag, the data: for places without a column for the tag.
 
     Raises:
-        ConfigurationError: the tag is longer than 255 bytes.
+        ConfigurationError: the tag is longer than 255 bytes, or is no UTF-8 text.
     """
-    raw = tag.encode("utf-8")
-    if len(raw) > MAX_TAG:
-        raise ConfigurationError(f"a type tag is at most {MAX_TAG} bytes; this one has {len(raw)}")
+    raw = tag_bytes(tag, ConfigurationError)
     return b"".join((bytes((len(raw),)), raw, data))
 
 

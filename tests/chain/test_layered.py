@@ -1,5 +1,6 @@
 """The composed serializer: what its tags mean, what it refuses before anything is parsed, and what plugs in."""
 
+import asyncio
 import copy
 import secrets
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,6 @@ from sealpoint.errors import (
     AuthenticationError,
     ConfigurationError,
     EnvelopeError,
-    IntegrityError,
     NoKeyError,
     NotSealedError,
     SealpointError,
@@ -363,12 +363,45 @@ def test_32_threads_share_one_serializer():
     assert serde.stats()["refuse"] == {}
 
 
-async def test_the_async_twins_give_the_same():
-    serde = sealed_serializer(RING)
-    sealed = await serde.aseal(STATE, PLACE)
-    assert await serde.aopen(*sealed, PLACE) == serde.open(*sealed, PLACE) == STATE
-    with pytest.raises(IntegrityError):
-        await serde.aopen(*sealed, Context.unbound())
+class Slow(Keyring):
+    """A key source whose key has to be waited for; blocking the loop for it would be a mistake."""
+
+    async def acurrent(self, context):
+        await asyncio.sleep(0)
+        return super().current(context)
+
+    def current(self, context):
+        raise AssertionError("the loop was blocked")
+
+    def resolve(self, reference, context):
+        raise AssertionError("the loop was blocked")
+
+    async def aresolve(self, reference, context):
+        await asyncio.sleep(0)
+        return super().resolve(reference, context)
+
+
+@pytest.mark.parametrize("chain", [(), (Zstd(),), (Zstd(), AesGcm(RING)), (Zstd(), AesGcm(Slow({"k": b"k" * 32}, active="k")))])
+async def test_the_async_twins_give_the_same(chain):
+    serde = LayeredSerializer(JsonPlus(), *chain)
+    tag, data = await serde.aseal(STATE, PLACE)
+    assert await serde.aopen(tag, data, PLACE) == STATE
+    assert serde.stats()["seal"] == serde.stats()["open"]
+    if len(chain) == 2:
+        with pytest.raises(AuthenticationError):
+            await serde.aopen(tag, data, Context.unbound())
+        with pytest.raises(NotSealedError):
+            await serde.aopen("msgpack", b"\x80", PLACE)
+        with pytest.raises(NotSealedError):
+            await serde.aopen(tag, None, PLACE)
+        assert sum(serde.stats()["refuse"].values()) == 3
+
+
+async def test_migration_mode_works_async():
+    serde = sealed_serializer(RING, migrate=True)
+    assert await serde.aopen(*JsonPlusSerializer().dumps_typed(STATE), PLACE) == STATE
+    assert serde.stats()["legacy"] == {"msgpack": 1}
+    assert serde.stats()["open"] == {}
 
 
 def test_every_error_is_of_one_root_and_branch():

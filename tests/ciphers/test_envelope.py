@@ -29,7 +29,20 @@ KEY = secrets.token_bytes(32)
 RING = Keyring({"2026-11": KEY}, active="2026-11")
 CIPHER = AesGcm(RING)
 PLACE = Context.channel_value("app", "thread", "ns", "messages", 3, "origin")
-SIZES = [0, 1, 100, body.CHUNK - 1, body.CHUNK, body.CHUNK + 1, 2 * body.CHUNK, 100_000, body.SLICE, body.SLICE + 1]
+SIZES = [
+    0,
+    1,
+    100,
+    body.CHUNK - 1,
+    body.CHUNK,
+    body.CHUNK + 1,
+    2 * body.CHUNK,
+    131_071,
+    131_072,
+    9 * body.CHUNK,
+    body.SLICE,
+    body.SLICE + 1,
+]
 
 
 @pytest.mark.parametrize("size", SIZES)
