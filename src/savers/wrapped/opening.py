@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple, PendingWrite, writes_sort_key
+from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...ciphers.header import looks_sealed
@@ -126,7 +126,7 @@ class Opener:
         self._remember(raw, self.skeleton(raw, place), place, cache)
 
     def writes(self, raw: RawTuple, place: Place) -> list[tuple[str, str, Write]]:
-        """Task, channel and write of every pending write, in `writes_sort_key` order by what was sealed, not by what lies beside it.
+        """Task, channel and write of every pending write, in LangGraph's order (path, task, index: `writes_sort_key`) by what was sealed, not by what lies beside it.
 
         Raises:
             IntegrityError: one is damaged, moved, not sealed, or there twice.
@@ -144,7 +144,7 @@ class Opener:
             opened.append((task_id, channel, self._cells.open_write(place, str(raw.checkpoint["id"]), task_id, channel, sealed)))
         if len({(task_id, write.index) for task_id, _, write in opened}) != len(opened):
             raise AuthenticationError("a pending write is there twice: one was copied or replayed; the checkpoint is refused")
-        return sorted(opened, key=lambda item: writes_sort_key(item[2].path, item[0], item[2].index))
+        return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
