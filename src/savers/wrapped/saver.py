@@ -15,6 +15,7 @@ from ...errors import ConfigurationError
 from ...events import Hook
 from ...keys import Keyring, Unencrypted
 from ...serde import LayeredSerializer, sealed_serializer
+from ...serde.padding import Padme
 from .advertise import sealed_class
 from .cache import OriginCache
 from .cells import Cells
@@ -96,6 +97,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise ConfigurationError("this saver is sealed already")
         if serde is not None and keys is not None:
             raise ConfigurationError("give keys or a serde, not both: the serde has its keys")
+        if serde is not None and (pad_lengths or on_event is not None):
+            raise ConfigurationError("pad_lengths and on_event are for the serializer made here; give them to the serde that you pass")
         if migrate and isinstance(keys, Unencrypted):
             raise ConfigurationError("migrate=True moves a store to sealed values; with UNENCRYPTED there is nothing to tell them by")
         if migrate and (hash_thread_ids or hide_names):
@@ -158,10 +161,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
 
 
 def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
-    made = sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event)
-    if not pad:
-        return made
-    raise NotImplementedError
+    return sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
 
 
 def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens | None:
