@@ -81,6 +81,13 @@ class OriginCache:
             ((origin, delta),) = found
             return Cell(version, origin, delta)
 
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            self._checkpoints.clear()
+            self._cells.clear()
+            self._bytes = 0
+
     def forget_thread(self, thread: str) -> None:
         """Drops what is known of a thread."""
         with self._lock:

@@ -89,15 +89,20 @@ class Core:
     # --- put ------------------------------------------------------------------------------------------------------
 
     def put(
-        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+        unsealed: Mapping[str, Version] | None = None,
     ) -> Flow[RunnableConfig]:
-        """Stores a checkpoint sealed; see `BaseCheckpointSaver.put`."""
+        """Stores a checkpoint sealed; see `BaseCheckpointSaver.put`. `unsealed` names versions that are known to be stored from before sealing."""
         place = place_of(config)
         values: Mapping[str, Any] = checkpoint["channel_values"]
         versions: Mapping[str, Version] = checkpoint["channel_versions"]
         parent: str | None = config["configurable"].get(ID) or None
         unchanged = {channel: version for channel, version in versions.items() if channel not in new_versions}
-        history = yield from self._history(config, place, parent, unchanged, [channel for channel in unchanged if channel in values])
+        history = yield from self._history(config, place, parent, unchanged, [channel for channel in unchanged if channel in values], unsealed or {})
 
         cells: dict[str, Cell] = {}
         stored: dict[str, Stored] = {}
@@ -159,7 +164,7 @@ class Core:
     # --- where unchanged values come from -------------------------------------------------------------------------
 
     def _history(
-        self, config: RunnableConfig, place: Place, parent: str | None, unchanged: Mapping[str, Version], needed: Sequence[str]
+        self, config: RunnableConfig, place: Place, parent: str | None, unchanged: Mapping[str, Version], needed: Sequence[str], unsealed: Mapping[str, Version]
     ) -> Flow[History]:
         """Which cells of `unchanged` are stored already, and the sealed bytes of those in `needed`.
 
@@ -167,6 +172,7 @@ class Core:
         of the parent, then in the parent as stored, then under the version itself, then in the namespace; what is found nowhere is sealed anew.
         """
         history = History(self.cache, self.profile)
+        history.note_unsealed(unsealed, unchanged)
         history.look(place, self.cache.checkpoint(place, parent) if parent else None, unchanged)
         if parent and unchanged and (history.missing(needed) or self.cache.checkpoint(place, parent) is None):
             raw = yield from self._read_raw(config, parent)

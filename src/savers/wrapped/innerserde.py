@@ -19,7 +19,7 @@ _DELTA: Final = 7  # EXT_DELTA_SNAPSHOT of langgraph-checkpoint 4.3.2
 _PACK: Final = ormsgpack.OPT_PASSTHROUGH_TUPLE | ormsgpack.OPT_NON_STR_KEYS
 _UNPACK: Final = ormsgpack.OPT_NON_STR_KEYS
 
-LegacyLoad = Callable[[str, bytes], Any]
+LegacyLoad = Callable[[tuple[str, bytes]], Any]
 
 
 class NarrowSerde:
@@ -60,7 +60,7 @@ class NarrowSerde:
                     raise NotSealedError("a stored value is not of the plain form that a sealed saver writes; nothing of it was read") from None
         if self._legacy is None:
             raise NotSealedError(f"a stored value is tagged {tag[:40]!r}, which a sealed saver never writes; migrate=True reads what LangGraph wrote")
-        return self._legacy(tag, raw)
+        return self._legacy((tag, raw))
 
     def dumps(self, obj: Any) -> bytes:
         """The bytes alone, for savers that keep no tag."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from .filters import Rule, containment, equality, sqlite_json_extract
+from .rows import PostgresRows, Rows, SqliteRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Profile:
         rule: how it filters metadata.
         newest_first: lists by descending checkpoint id over all namespaces.
         drops_metadata: metadata keys that it does not store.
+        rows: reaches its single rows, where a conversion must replace them.
     """
 
     whole: bool = False
@@ -28,6 +32,7 @@ class Profile:
     rule: Rule = equality
     newest_first: bool = False
     drops_metadata: frozenset[str] = frozenset()
+    rows: Callable[[Any], Rows] | None = None
 
 
 _SQLITE = Profile(whole=True, keeps_first_parent=False, rule=sqlite_json_extract, newest_first=True)
@@ -36,9 +41,9 @@ _SHALLOW = Profile(latest_only=True, rule=containment, drops_metadata=frozenset(
 
 _PROFILES = {
     "langgraph.checkpoint.memory.InMemorySaver": Profile(shared=True, keeps_first_parent=False),
-    "langgraph.checkpoint.sqlite.SqliteSaver": _SQLITE,
+    "langgraph.checkpoint.sqlite.SqliteSaver": replace(_SQLITE, rows=SqliteRows),
     "langgraph.checkpoint.sqlite.aio.AsyncSqliteSaver": _SQLITE,
-    "langgraph.checkpoint.postgres.PostgresSaver": _POSTGRES,
+    "langgraph.checkpoint.postgres.PostgresSaver": replace(_POSTGRES, rows=PostgresRows),
     "langgraph.checkpoint.postgres.aio.AsyncPostgresSaver": _POSTGRES,
     "langgraph.checkpoint.postgres.shallow.ShallowPostgresSaver": _SHALLOW,
     "langgraph.checkpoint.postgres.shallow.AsyncShallowPostgresSaver": _SHALLOW,

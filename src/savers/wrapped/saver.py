@@ -20,8 +20,10 @@ from .advertise import sealed_class
 from .cache import OriginCache
 from .cells import Cells
 from .core import Core
+from .drive import arun, run
 from .innerserde import NarrowSerde
 from .methods import Methods
+from .migration import Coverage, convert, coverage
 from .names import Names
 from .opening import Opener
 from .profile import profile_of
@@ -147,7 +149,31 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         clone._core.cells = cells
         clone._core.opener = self._core.opener.with_cells(cells)
         clone.serde = serde
+        if self._core.migrate:
+            clone._inner = _with_narrow_serde(self._inner, NarrowSerde(serde.loads_typed))
         return clone
+
+    def coverage(self, thread_id: str | None = None) -> Coverage:
+        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode."""
+        return run(coverage(self._core, thread_id), self._inner)
+
+    async def acoverage(self, thread_id: str | None = None) -> Coverage:
+        """As `coverage`."""
+        return await arun(coverage(self._core, thread_id), self._inner)
+
+    def convert(self, thread_id: str | None = None) -> Coverage:
+        """Seals in place what was stored before, in the store or in one thread, and returns what is covered afterwards.
+
+        Raises:
+            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their async
+                forms read the same store). Copy such a store with a saver on each side.
+        """
+        rows = self._core.profile.rows
+        if not self._core.migrate or rows is None:
+            raise ConfigurationError(
+                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, or copy it thread by thread"
+            )
+        return convert(self._core, self._inner, rows(self._inner), thread_id)
 
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: what was sealed, opened and refused (see `LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""

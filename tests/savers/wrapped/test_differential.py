@@ -28,6 +28,7 @@ RING = Keyring.generate()
 INDEX = Keyring.generate("index")
 THREADS = ("t1", "t2")
 SPACES = ("", "sub:1")
+PLACES = st.sampled_from([*[("t1", "")] * 5, ("t1", "sub:1"), ("t2", "")])  # mostly one, so that histories get long
 CHANNELS = ("a", "b", "counter")
 SCALARS = st.sampled_from(["x", "y", "1", 0, 1, 2, True, False, 1.0, 2.5, None])
 VALUES = st.one_of(SCALARS, st.lists(st.integers(0, 9), max_size=3), st.binary(max_size=4), st.builds(_DeltaSnapshot, st.lists(st.integers(0, 3), max_size=2)))
@@ -81,7 +82,7 @@ class Pair(RuleBasedStateMachine):
         found = self.heads.get(place)
         return data.draw(st.one_of(st.just(found[-1]), st.sampled_from(found))) if found else None
 
-    @rule(data=st.data(), place=st.tuples(st.sampled_from(THREADS), st.sampled_from(SPACES)), score=SCORES, source=st.sampled_from(["input", "loop", "update"]))
+    @rule(data=st.data(), place=PLACES, score=SCORES, source=st.sampled_from(["input", "loop", "update"]))
     def put(self, data: st.DataObject, place: tuple[str, str], score: Any, source: str) -> None:
         """A checkpoint on any known one: the newest mostly, an older one for a fork, or a copy of it beside it."""
         parent = self.known(data, place)
@@ -108,7 +109,7 @@ class Pair(RuleBasedStateMachine):
         self.both(lambda saver: saver.put(config, {**checkpoint, "channel_values": dict(values)}, dict(metadata), dict(new)))
         self.heads.setdefault(place, []).append({**checkpoint, "parent": base})
 
-    @rule(data=st.data(), place=st.tuples(st.sampled_from(THREADS), st.sampled_from(SPACES)))
+    @rule(data=st.data(), place=PLACES)
     def put_again(self, data: st.DataObject, place: tuple[str, str]) -> None:
         """The same checkpoint once more under itself, as a run does that exits where it was resumed."""
         known = self.known(data, place)
@@ -117,10 +118,11 @@ class Pair(RuleBasedStateMachine):
         config: Any = {"configurable": {"thread_id": place[0], "checkpoint_ns": place[1], "checkpoint_id": known["id"]}}
         checkpoint: Any = {key: value for key, value in known.items() if key != "parent"}
         self.both(lambda saver: saver.put(config, {**checkpoint, "channel_values": dict(known["channel_values"])}, {"source": "loop", "step": 9}, {}))
+        self.both(lambda saver: _told(saver.get_tuple(config)))
 
     @rule(
         data=st.data(),
-        place=st.tuples(st.sampled_from(THREADS), st.sampled_from(SPACES)),
+        place=PLACES,
         task=st.sampled_from(["task-1", "task-2", "task-3"]),
         path=st.sampled_from(["", "~a", "~b"]),
         writes=st.lists(st.tuples(st.sampled_from([*CHANNELS, "__error__", "__interrupt__", "__resume__"]), VALUES), min_size=1, max_size=4),
@@ -199,7 +201,7 @@ def test_a_sealed_saver_answers_as_the_bare_one(target: Target, hidden: bool) ->
         machine,
         settings=settings(
             max_examples=int(os.environ.get("DIFFERENTIAL_EXAMPLES", "4" if slow else "20")),
-            stateful_step_count=25,
+            stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
             print_blob=True,
