@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import struct
 from dataclasses import dataclass, field
+from typing import Final
 
 from .errors import ConfigurationError
 
@@ -39,6 +40,8 @@ class Kind(enum.IntEnum):
 Version = int | float | str
 """A channel version as LangGraph's savers make them."""
 
+MAX_VERSION_BITS: Final = 8192  # Python refuses to print integers beyond 4,300 digits
+
 _U32 = struct.Struct(">I").pack
 _F64 = struct.Struct(">d").pack
 
@@ -54,13 +57,13 @@ def _text(name: str, value: object) -> bytes:
 
 def _version(value: Version) -> bytes:
     """A type letter, then the value: 1, 1.0 and "1" are three versions."""
-    if type(value) is int:
+    if type(value) is int and value.bit_length() <= MAX_VERSION_BITS:
         return b"i%d" % value
     if type(value) is float:
         return b"f" + _F64(value)
     if type(value) is str:
         return b"s" + _text("version", value)
-    raise ConfigurationError(f"a channel version is an int, a float or a str, not {type(value).__name__}")
+    raise ConfigurationError(f"a channel version is an int of up to {MAX_VERSION_BITS} bits, a float or a str, not {type(value).__name__}")
 
 
 def _fields(*parts: bytes) -> bytes:

@@ -12,6 +12,9 @@ import pytest
 import sealpoint
 from sealpoint import Keyring
 
+# Contract suites, too, say what differed.
+pytest.register_assert_rewrite(*(f"tests.{part.name}" for part in Path(__file__).parent.iterdir() if part.is_dir()))
+
 _VARIABLES = ("SEALPOINT_", "LANGGRAPH_", "LANGCHAIN_", "LANGSMITH_", "AWS_")
 
 

@@ -40,7 +40,8 @@ class LayeredSerializer(JsonPlusSerializer):
         on_event: called for every seal, open and refusal.
 
     Raises:
-        ConfigurationError: something is not a base or a layer, or a layer stands outside the cipher.
+        ConfigurationError: something is not a base or a layer, a layer stands outside the cipher, or `legacy` is given over a base that
+            cannot be told that such values are not to be trusted.
     """
 
     def __init__(
@@ -57,6 +58,11 @@ class LayeredSerializer(JsonPlusSerializer):
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
         self._unbound = Context.unbound(scope)
+        if legacy is not None and not isinstance(self._base, TrustAwareBase):
+            raise ConfigurationError(
+                f"migration mode opens data that nothing vouches for, and {type(base).__name__} cannot be told so: "
+                "give the base load(tag, data, *, authenticated), or use JsonPlus"
+            )
         self._legacy = legacy
         self._recorder = Recorder(on_event)
 

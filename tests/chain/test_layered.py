@@ -23,7 +23,7 @@ from sealpoint.errors import (
     UnknownKeyError,
     WrongKeyError,
 )
-from sealpoint.serde import CipherLayer
+from sealpoint.serde import CipherLayer, LegacyReader
 
 RING = Keyring.generate("now")
 PLACE = Context.checkpoint("", "thread", "", "1")
@@ -244,6 +244,7 @@ def test_misuse_is_refused_at_construction():
         (lambda: LayeredSerializer(Raw(), object()), "is not a layer"),
         (lambda: LayeredSerializer(Raw(), EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16).cipher), "CipherLayer"),
         (lambda: LayeredSerializer(Raw(), AesGcm(RING), Zstd()), "outside the cipher"),
+        (lambda: LayeredSerializer(Raw(), AesGcm(RING), legacy=LegacyReader()), "vouches"),
         (lambda: sealed_serializer(RING.current(PLACE)[1]), "Keyring"),
         (lambda: sealed_serializer("2026-11:AAAA"), "Keyring"),
     ):

@@ -48,6 +48,8 @@ def sqlite_json_extract(wanted: Filter) -> Matcher:
 
 def as_json(value: Any) -> Any:
     """`value` as it comes back from a JSON column: tuples are lists, keys are text, what JSON has no form for is text."""
+    if value is None or type(value) in (str, int, bool):
+        return value
     return json.loads(json.dumps(value, default=str))
 
 

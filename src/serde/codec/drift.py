@@ -1,0 +1,85 @@
+"""What happens when a class has changed since its objects were stored; how a class lists its fields is the caller's business."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from ...errors import ConfigurationError, SchemaDriftError
+from .kind import MalformedError
+
+_log = logging.getLogger("sealpoint")
+_reported: set[tuple[str, str]] = set()
+_MAX_REPORTED: Final = 1000  # classes; dynamic ones would otherwise fill memory
+
+Defaults = Mapping[str, Callable[[Any], Any]]
+"""For each field of a class that has a default: what makes it, given the state so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftPolicy:
+    """What to do with stored fields that a class no longer has."""
+
+    on_drift: Literal["warn", "error", "ignore"] = "warn"
+
+    def __post_init__(self) -> None:
+        if self.on_drift not in ("warn", "error", "ignore"):
+            raise ConfigurationError(f"on_drift is 'warn', 'error' or 'ignore', not {self.on_drift!r}")
+
+    def removed(self, cls: type, names: list[str]) -> None:
+        """Reports that stored fields were dropped: once for each class and process, or by raising.
+
+        Raises:
+            SchemaDriftError: `on_drift` is "error".
+        """
+        where = f"{cls.__module__}.{cls.__qualname__}"
+        if self.on_drift == "error":
+            raise SchemaDriftError(
+                f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift"
+            )
+        key = (cls.__module__, cls.__qualname__)
+        if self.on_drift == "warn" and key not in _reported and len(_reported) < _MAX_REPORTED:
+            _reported.add(key)
+            _log.warning("stored objects of %s have fields that the class lacks; dropped: %s", where, ", ".join(names))
+
+
+def joined(names: Any) -> str:
+    """Field names as one string, which is compared in one step when nothing has changed."""
+    return "\n".join(names)
+
+
+def adapt(cls: type, stored: Any, current: str, states: list[Any], defaults: Defaults, policy: DriftPolicy) -> None:
+    """Turns `states` (one dict of field values each), written for the fields `stored`, into states for `current`. In place.
+
+    A field added since gets its default, one removed is dropped and reported. A field that an object already lacked when it was stored stays lacking.
+
+    Raises:
+        SchemaDriftError: an added field has no default, or `policy` says to raise.
+    """
+    if stored == current:
+        return
+    if type(stored) is not str:
+        raise MalformedError
+    before, now = _names(stored), _names(current)
+    removed = [name for name in before if name not in set(now)]
+    if removed:
+        policy.removed(cls, removed)
+    for name in (name for name in now if name not in set(before)):
+        default = defaults.get(name)
+        for state in states:
+            if name in state:
+                continue
+            if default is None:
+                raise SchemaDriftError(
+                    f"stored objects of {cls.__module__}.{cls.__qualname__} lack the field {name!r}, which has no default; give it one to read them"
+                )
+            state[name] = default(state)
+    for name in removed:
+        for state in states:
+            state.pop(name, None)
+
+
+def _names(text: str) -> list[str]:
+    return text.split("\n") if text else []

@@ -1,0 +1,120 @@
+"""Exceptions: arguments, notes, attributes, cause and context. Tracebacks are not stored: frames are no values.
+
+Neither is the `obj` of an AttributeError or NameError (CPython keeps it for its spelling hints, and leaves it out of pickles too).
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from .classes import marshal_class, stored_class
+from .containers import indexed, keyed
+from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
+from .layout import Layout, layout_of
+
+_CODE: Final = 45
+_SKIPPED: Final = frozenset(
+    {"__traceback__", "__dict__", "args", "obj", "__cause__", "__context__", "__suppress_context__", "characters_written", "exceptions"}
+)
+_OWN: Final = vars(BaseException)
+_get_args: Final = _OWN["args"].__get__
+_get_dict: Final = _OWN["__dict__"].__get__
+_set_dict: Final = _OWN["__dict__"].__set__
+
+
+def _builtin(cls: type) -> frozenset[type]:
+    return frozenset(base for base in cls.__mro__ if base.__module__ == "builtins" and not base.__flags__ & (1 << 9))
+
+
+def exception_layout(cls: type) -> Layout:
+    """The layout of an exception class.
+
+    Raises:
+        UnstorableError: its instances are more than state.
+    """
+    return layout_of(cls, _builtin(cls))
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """What builtin exceptions keep natively: ``errno``, ``code``, ``value`` and the like."""
+    found: dict[str, Any] = {}
+    for base in _builtin(cls):
+        for name, member in vars(base).items():
+            if name not in _SKIPPED and isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+                found[name] = member
+    return found
+
+
+def _row(obj: Any, members: dict[str, Any], layout: Layout) -> list[Any]:
+    native = {}
+    for name, member in members.items():
+        try:
+            value = member.__get__(obj)
+        except (AttributeError, TypeError):
+            continue
+        if value is not None:
+            native[name] = value
+    return [
+        _get_args(obj),
+        _get_dict(obj) or None,
+        native or None,
+        layout.read_slots(obj) or None,
+        obj.__cause__,
+        obj.__context__,
+        obj.__suppress_context__,
+    ]
+
+
+def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+    members, layout = _members(cls), exception_layout(cls)
+    return [marshal_class(cls), [_row(obj, members, layout) for obj in objs]]
+
+
+def _decode(columns: list[Any], source: Reading) -> list[Any]:
+    head, rows = expect(columns, 2)
+    cls = stored_class(head, _CODE, source)
+    members, layout = _members(cls), exception_layout(cls)
+    setters = {name: put for name, _get, put in layout.slots}
+    return [_made(cls, row, members, setters) for row in listed(rows)]
+
+
+def _made(cls: Any, row: Any, members: dict[str, Any], setters: dict[str, Any]) -> Any:
+    args, state, native, slots, cause, context, suppress = expect(row, 7)
+    if type(args) is not tuple:
+        raise MalformedError
+    made = _bare(cls, args)
+    _OWN["args"].__set__(made, args)
+    if state is not None:
+        _set_dict(made, state)
+    for name, value in (native or {}).items():
+        try:
+            members[name].__set__(made, value)
+        except AttributeError:
+            # Read-only: the message of a group, which its __new__ has set.
+            if members[name].__get__(made) != value:
+                raise MalformedError from None
+    for name, value in (slots or {}).items():
+        setters[name](made, value)
+    for name, value in (("__cause__", cause), ("__context__", context), ("__suppress_context__", suppress)):
+        _OWN[name].__set__(made, value)
+    return made
+
+
+def _bare(cls: Any, args: tuple[Any, ...]) -> Any:
+    if issubclass(cls, BaseExceptionGroup):
+        return BaseExceptionGroup.__new__(cls, *args)
+    base = next(base for base in cls.__mro__ if base.__module__ == "builtins" and not base.__flags__ & (1 << 9))
+    return base.__new__(cls, *args) if not issubclass(cls, OSError) else OSError.__new__(cls)
+
+
+def _parts(obj: Any) -> list[Part]:
+    layout = exception_layout(type(obj))
+    parts: list[Part] = [(f".args{step}", value) for step, value in indexed(_get_args(obj))]
+    parts.extend(keyed(_get_dict(obj)))
+    parts.extend(keyed(layout.read_slots(obj)))
+    parts.extend([(".__cause__", obj.__cause__), (".__context__", obj.__context__)])
+    return parts
+
+
+EXCEPTION: Final = Kind(_CODE, _encode, _decode, _parts)

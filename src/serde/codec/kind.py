@@ -1,0 +1,152 @@
+"""What every family of types offers to the writer and the reader; it knows no type itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .drift import DriftPolicy
+    from .registry import Codec
+    from .trust import Trust
+
+Part = tuple[str, Any]
+"""A step of a path (``.name`` or ``[3]``) and the value found there."""
+
+
+class UnstorableError(Exception):
+    """A value has no faithful form. Internal: the writer turns it into ValueNotStorableError, with the path.
+
+    Args:
+        reason: what is wrong and what to do, without the value.
+        culprit: the object itself, for finding its path; None when the object being encoded is meant.
+    """
+
+    def __init__(self, reason: str, culprit: Any = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.culprit = culprit
+
+
+class MalformedError(Exception):
+    """A stored part has not the shape that its kind writes. Internal: the reader turns it into DecodeError."""
+
+
+@dataclass(slots=True)
+class BufferSource:
+    """Bytes that will stand outside the documents: how many, and how to write them into a view of that size."""
+
+    nbytes: int
+    write: Callable[[memoryview], None]
+
+
+@dataclass(slots=True)
+class Writing:
+    """What encoders share during one `dumps`."""
+
+    codecs: Mapping[type, Codec]
+    pickle: bool = False
+    buffers: list[BufferSource] = field(default_factory=list)
+
+    def add_buffer(self, source: BufferSource) -> int:
+        """The number under which the reader finds these bytes."""
+        self.buffers.append(source)
+        return len(self.buffers) - 1
+
+
+@dataclass(slots=True)
+class Reading:
+    """What decoders share during one `loads`."""
+
+    trust: Trust
+    drift: DriftPolicy
+    codecs: Mapping[str, Codec]
+    classify: Callable[[type], int]
+    authenticated: bool
+    pickle: bool = False
+    buffers: list[memoryview] = field(default_factory=list)
+
+    def buffer(self, number: Any) -> memoryview:
+        """The bytes that the writer put under this number."""
+        if type(number) is not int or not 0 <= number < len(self.buffers):
+            raise MalformedError
+        return self.buffers[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to store objects. A group of objects of one class becomes ``[code, *columns]``.
+
+    Args:
+        code: the number in the format.
+        encode: the columns of a group, from its class and objects: plain msgpack values, or objects that get their own group.
+        decode: the objects of a group, from its columns, in order.
+        parts: the steps into one object, for error paths.
+        mixed: whether one group takes objects of several classes; `encode` is then given any of them.
+    """
+
+    code: int
+    encode: Callable[[type, list[Any], Writing], list[Any]]
+    decode: Callable[[list[Any], Reading], list[Any]]
+    parts: Callable[[Any], Iterable[Part]] | None = None
+    mixed: bool = False
+
+
+def expect(columns: list[Any], count: int) -> list[Any]:
+    """The columns, if there are `count` of them."""
+    if len(columns) != count:
+        raise MalformedError
+    return columns
+
+
+def listed(value: Any) -> list[Any]:
+    """The value, if it is a list."""
+    if type(value) is not list:
+        raise MalformedError
+    return value
+
+
+def numbered(values: list[Any], distinct: list[Any]) -> Any:
+    """For each value its place among the distinct ones; nil where there is one only."""
+    if len(distinct) == 1:
+        return None
+    places = {value: place for place, value in enumerate(distinct)}
+    return packed_places(list(map(places.__getitem__, values)), len(distinct))
+
+
+def packed_places(places: list[int], distinct: int) -> Any:
+    """A column of places: a byte each in long columns where that is enough, else a list. Short ones stay free of bytes (see scan)."""
+    return bytes(places) if len(places) >= _LONG and distinct <= 256 else places
+
+
+_LONG: Final = 64
+
+
+def spread(column: Any, distinct: list[Any], count: int) -> Iterable[Any]:
+    """The values that `numbered` made a column of."""
+    if column is None:
+        (one,) = distinct
+        return repeat(one, count)
+    if len(column) != count:
+        raise MalformedError
+    return map(distinct.__getitem__, column)
+
+
+def simple(
+    code: int,
+    to_row: Callable[[Any], Any],
+    from_row: Callable[[Any], Any],
+    parts: Callable[[Any], Iterable[Part]] | None = None,
+) -> Kind:
+    """A kind with one column: what `to_row` makes of each object."""
+
+    def encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+        return [list(map(to_row, objs))]
+
+    def decode(columns: list[Any], _source: Reading) -> list[Any]:
+        (rows,) = expect(columns, 1)
+        return list(map(from_row, listed(rows)))
+
+    return Kind(code, encode, decode, parts)

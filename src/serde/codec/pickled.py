@@ -1,0 +1,50 @@
+"""The pickle fallback: for single objects that nothing else stores, where the user asked for it, checked on writing; never read unauthenticated."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Final
+
+from ...errors import TypeRefusedError
+from .kind import Kind, Reading, UnstorableError, Writing, expect, listed
+
+_PROTOCOL: Final = 5
+
+
+def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+    return [list(map(_pickled, objs))]
+
+
+def _pickled(obj: Any) -> bytes:
+    try:
+        raw = pickle.dumps(obj, _PROTOCOL)
+        again = pickle.loads(raw)  # noqa: S301 - bytes that were made in the line above
+    except Exception as exc:
+        raise UnstorableError(
+            f"pickle does not store it either ({type(exc).__name__}); store its data, or register a codec for its class", obj
+        ) from None
+    if type(again) is not type(obj) or not _alike(obj, again, raw):
+        raise UnstorableError("pickle changes it; store its data, or register a codec for its class", obj)
+    return raw
+
+
+def _alike(obj: Any, again: Any, raw: bytes) -> bool:
+    try:
+        if bool(obj == again):
+            return True
+    except Exception:  # noqa: BLE001 - a comparison that raises decides nothing
+        pass
+    return pickle.dumps(again, _PROTOCOL) == raw
+
+
+def _decode(columns: list[Any], source: Reading) -> list[Any]:
+    rows = listed(*expect(columns, 1))
+    if not source.pickle or not source.authenticated:
+        raise TypeRefusedError(
+            "a stored value has a part that was pickled, which can run code when read; "
+            "it is read only with pickle_fallback=True and from an authenticated payload"
+        )
+    return [pickle.loads(row) for row in rows]  # noqa: S301 - authenticated, and asked for by name
+
+
+PICKLED: Final = Kind(71, _encode, _decode)

@@ -1,0 +1,90 @@
+"""msgpack1 bytes to an object: documents from the last to the first, each unpacked in one native call; the types are the kinds' business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import ormsgpack
+
+from ...errors import DecodeError, SealpointError
+from . import dispatch, frame
+from .drift import DriftPolicy
+from .kind import MalformedError, Reading, UnstorableError
+from .registry import Codec
+from .trust import Trust
+
+_DAMAGED: Final = "a stored value does not decode: it was not written by this serializer, or was changed since"
+
+
+def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str, Codec], authenticated: bool, pickle: bool) -> Any:
+    """The object that `writer.dumps` was given.
+
+    Raises:
+        DecodeError: the bytes are not what it wrote.
+        TypeRefusedError, MissingTypeError, SchemaDriftError: a type is not allowed, not there, or has changed.
+    """
+    marker, documents, buffers = frame.parse(data)
+    source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, buffers)
+    try:
+        found: list[Any] = []
+        for document in documents[:0:-1]:
+            found = _objects(_unpacked(document, marker, found), source)
+        return _unpacked(documents[0], marker, found)
+    except SealpointError:
+        raise
+    except MalformedError as exc:
+        raise DecodeError(_DAMAGED) from exc
+    except UnstorableError as exc:
+        raise DecodeError(f"{_DAMAGED} ({exc.reason})") from None
+    except Exception as exc:
+        # The text of a foreign error can quote the value, so only its type is passed on.
+        raise DecodeError(f"{_DAMAGED} ({type(exc).__name__})") from None
+
+
+def _unpacked(document: memoryview, marker: bytes, found: list[Any]) -> Any:
+    """One document, its references replaced by the objects in `found`, all of them and in order."""
+    following: Callable[[], Any] = iter(found).__next__
+
+    def reference(code: int, data: bytes) -> Any:
+        if data != marker or code != frame.REFERENCE:
+            raise MalformedError
+        return following()
+
+    unpacked = ormsgpack.unpackb(document, ext_hook=reference)
+    if next_or(following, _NONE) is not _NONE:
+        raise MalformedError
+    return unpacked
+
+
+_NONE: Final = object()
+
+
+def next_or(following: Callable[[], Any], default: Any) -> Any:
+    """What `following` returns, or `default` when there is no more."""
+    try:
+        return following()
+    except StopIteration:
+        return default
+
+
+def _objects(payload: Any, source: Reading) -> list[Any]:
+    """The objects of a document, in the order in which the document before refers to them."""
+    order, groups, references = payload
+    made = [_group(group, source) for group in groups]
+    if order is None:
+        (objs,) = made
+    else:
+        iterators: list[Iterator[Any]] = [iter(group) for group in made]
+        objs = list(map(next, map(iterators.__getitem__, order)))
+        if len(objs) != sum(map(len, made)):
+            raise MalformedError
+    return objs if references is None else list(map(objs.__getitem__, references))
+
+
+def _group(group: Any, source: Reading) -> list[Any]:
+    code, *columns = group
+    kind = dispatch.BY_CODE.get(code)
+    if kind is None:
+        raise DecodeError(f"a stored value has a part of kind {code!r:.20}, which this release does not know; upgrade to read it")
+    return kind.decode(columns, source)

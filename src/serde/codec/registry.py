@@ -1,0 +1,59 @@
+"""Codecs that users register for their types: a pair of functions and a name; there is no global registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...errors import ConfigurationError, MissingTypeError
+from .kind import Kind, Reading, UnstorableError, Writing, expect, listed
+
+NOT_REGISTRABLE: Final = frozenset({str, int, float, bool, type(None), list, dict, tuple, bytes, bytearray, memoryview, type})
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How one type is stored.
+
+    Args:
+        name: what stands in the stored value.
+        cls: the exact type; subclasses are not meant.
+        encode: makes something storable of an instance.
+        decode: makes an instance of that.
+    """
+
+    name: str
+    cls: type
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cls, type) or self.cls in NOT_REGISTRABLE:
+            raise ConfigurationError(
+                "a codec is registered for a class of yours; the builtin scalars and containers have their forms already"
+            )
+        if not callable(self.encode) or not callable(self.decode):
+            raise ConfigurationError(f"the codec for {self.cls.__qualname__} needs two functions: encode and decode")
+
+
+def _encode(cls: type, objs: list[Any], out: Writing) -> list[Any]:
+    codec = out.codecs[cls]
+    rows = []
+    for obj in objs:
+        try:
+            rows.append(codec.encode(obj))
+        except Exception as exc:
+            raise UnstorableError(f"the encoder registered for it raised {type(exc).__name__}", obj) from exc
+    return [codec.name, rows]
+
+
+def _decode(columns: list[Any], source: Reading) -> list[Any]:
+    name, rows = expect(columns, 2)
+    codec = source.codecs.get(name) if type(name) is str else None
+    if codec is None:
+        raise MissingTypeError(f"a stored value needs the codec registered as {str(name)[:200]!r}; register it before reading")
+    return [codec.decode(row) for row in listed(rows)]
+
+
+REGISTERED: Final = Kind(70, _encode, _decode)

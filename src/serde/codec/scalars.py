@@ -1,0 +1,107 @@
+"""Numbers, identifiers and other small standard-library values, by exact type; their subclasses are elsewhere (see subclasses)."""
+
+from __future__ import annotations
+
+import ipaddress
+import pathlib
+import re
+import uuid
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from .kind import Kind, MalformedError, Reading, UnstorableError, expect, listed, simple
+from .lift import Text
+
+
+def big_int_to_bytes(value: int) -> bytes:
+    """Two's complement, big-endian, as short as possible."""
+    return value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+
+
+def big_int_from_bytes(raw: bytes) -> int:
+    """The int of those bytes."""
+    return int.from_bytes(raw, "big", signed=True)
+
+
+INT: Final = simple(8, big_int_to_bytes, big_int_from_bytes)
+"""Ints that do not fit 64 bits; never through decimal text, whose length Python limits."""
+
+COMPLEX: Final = simple(9, lambda v: [v.real, v.imag], lambda row: complex(*row))
+DECIMAL: Final = simple(10, Decimal.__str__, Decimal)
+FRACTION: Final = simple(11, lambda v: [v.numerator, v.denominator], lambda row: Fraction(*row))
+RANGE: Final = simple(15, lambda v: [v.start, v.stop, v.step], lambda row: range(*row))
+SLICE: Final = simple(16, lambda v: [v.start, v.stop, v.step], lambda row: slice(*row))
+TEXT: Final = simple(
+    5, lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"), lambda raw: raw.decode("utf-8", "surrogatepass")
+)
+
+# --- UUID: its constructor is never called, so that no version check can refuse or change a value -------------------
+
+_set_int: Final = uuid.UUID.__dict__["int"].__set__
+_set_safe: Final = uuid.UUID.__dict__["is_safe"].__set__
+_SAFETY: Final = {member.value: member for member in uuid.SafeUUID}
+
+
+def _uuid_row(value: uuid.UUID) -> Any:
+    raw = value.int.to_bytes(16, "big")
+    return raw if value.is_safe is uuid.SafeUUID.unknown else [raw, value.is_safe.value]
+
+
+def _uuid(row: Any) -> uuid.UUID:
+    raw, safety = row if type(row) is list else (row, None)
+    if type(raw) is not bytes or len(raw) != 16:
+        raise MalformedError
+    made = object.__new__(uuid.UUID)
+    _set_int(made, int.from_bytes(raw, "big"))
+    _set_safe(made, _SAFETY[safety])
+    return made
+
+
+UUID: Final = simple(12, _uuid_row, _uuid)
+
+# --- paths and addresses: the class by a short fixed name ----------------------------------------------------------
+
+_PATHS: Final[dict[str, type[pathlib.PurePath]]] = {
+    "posix": pathlib.PosixPath,
+    "windows": pathlib.WindowsPath,
+    "pureposix": pathlib.PurePosixPath,
+    "purewindows": pathlib.PureWindowsPath,
+}
+_ADDRESSES: Final[dict[str, Any]] = {
+    f"{version}{form}": getattr(ipaddress, f"IPv{version}{form}") for version in (4, 6) for form in ("Address", "Interface", "Network")
+}
+
+
+def _named(code: int, table: dict[str, Any]) -> Kind:
+    names = {cls: name for name, cls in table.items()}
+
+    def decode(columns: list[Any], _source: Reading) -> list[Any]:
+        name, rows = expect(columns, 2)
+        return list(map(table[name], listed(rows)))
+
+    return Kind(code, lambda cls, objs, _out: [names[cls], list(map(str, objs))], decode)
+
+
+PATH: Final = _named(13, _PATHS)
+PATH_TYPES: Final = tuple(_PATHS.values())
+ADDRESS: Final = _named(14, _ADDRESSES)
+ADDRESS_TYPES: Final = tuple(_ADDRESSES.values())
+
+# --- regular expressions --------------------------------------------------------------------------------------------
+
+
+def _pattern_row(value: re.Pattern[Any]) -> list[Any]:
+    if value.flags & re.DEBUG:
+        raise UnstorableError("it was compiled with re.DEBUG, which prints when it is compiled again; leave that flag out", value)
+    return [value.pattern, value.flags]
+
+
+def _pattern(row: Any) -> re.Pattern[Any]:
+    pattern, flags = row
+    if type(flags) is not int or flags & re.DEBUG or not isinstance(pattern, (str, bytes)):
+        raise MalformedError
+    return re.compile(pattern, flags)
+
+
+PATTERN: Final = simple(18, _pattern_row, _pattern)

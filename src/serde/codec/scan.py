@@ -1,0 +1,100 @@
+"""Proof that ormsgpack saw nothing that it would change silently; it repairs nothing (see lift).
+
+ormsgpack 1.13 writes `bytearray` and `memoryview` as bytes and `Ext` and `Fragment` raw, without asking `default()`, so their absence has to be
+proved. `gc.get_referents` and ``map(type, …)`` walk plain containers in C, a level at a time, at about a third of the cost of packing them.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any, Final
+
+import ormsgpack
+
+NATIVE: Final = frozenset({str, int, float, bool, type(None), list, dict})
+CONTAINERS: Final = frozenset({list, dict})
+UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
+_PLAIN: Final = NATIVE | {bytes}
+LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
+_MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
+_SMALL: Final = 16 * 1024  # bytes of a document; below, looking for suspicious bytes first is cheaper than walking
+# First bytes of msgpack's bin and ext forms. Any of them may also be part of a text or number, so finding one proves nothing; finding none does.
+_SUSPICIOUS: Final = (0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8)
+
+
+class _Fragments:
+    """Whether there may be an `ormsgpack.Fragment`, which is raw msgpack and leaves no trace.
+
+    It is a heap type: every instance holds a reference to it. The lowest count of references ever seen is that of no instance.
+    """
+
+    def __init__(self) -> None:
+        self._kind = getattr(ormsgpack, "Fragment", None)
+        self._references = sys.getrefcount(self._kind)
+        self._counted = self._kind is not None and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+    def may_exist(self) -> bool:
+        """False only when there is none."""
+        references = sys.getrefcount(self._kind)
+        self._references = min(self._references, references)
+        return not self._counted or references > self._references
+
+
+_fragments: Final = _Fragments()
+
+
+def shows_no_trace(packed: bytes) -> bool:
+    """Whether a document was made without bytes, bytearray, memoryview, Ext or Fragment, for certain; False says nothing.
+
+    Of use for small documents that are mostly text; others hold such bytes by chance.
+    """
+    if len(packed) > _SMALL or _fragments.may_exist():
+        return False
+    for byte in _SUSPICIOUS:  # noqa: SIM110 - any() with a generator takes three times as long, and this is here to be fast
+        if byte in packed:
+            return False
+    return True
+
+
+def has_large_bytes_on_top(value: Any) -> bool:
+    """Whether `value` is large bytes, or a plain container with some directly in it: worth knowing before they are packed in vain."""
+    kind = type(value)
+    if kind is dict:
+        value = value.values()
+    elif kind is bytes:
+        value = (value,)
+    elif kind is not list:
+        return False
+    for item in value:  # noqa: SIM110 - any() with a generator takes three times as long, and this is here to be fast
+        if type(item) is bytes and len(item) >= LARGE:
+            return True
+    return False
+
+
+def is_exact_and_plain(value: Any) -> bool:
+    """As `is_exact`, for a value in which `default()` was asked about nothing: then every level can be followed unseen, and all types seen at once."""
+    everything = level = [value]
+    while level:
+        level = gc.get_referents(*level)
+        everything += level
+    types = set(map(type, everything))
+    return types <= NATIVE or (types <= _PLAIN and not any(type(x) is bytes and len(x) >= LARGE for x in everything))
+
+
+def is_exact(payloads: list[Any]) -> bool:
+    """Whether the plain containers in `payloads` hold neither what ormsgpack changes nor large bytes.
+
+    Objects that are not plain are not entered: `default()` was asked about those. The payloads were packed before, so they hold no cycle.
+    """
+    level = payloads
+    for _ in range(_MAX_LEVELS):
+        types = set(map(type, level))
+        if not types <= NATIVE:
+            if not types.isdisjoint(UNASKED) or (bytes in types and any(type(x) is bytes and len(x) >= LARGE for x in level)):
+                return False
+            level = [x for x in level if type(x) in CONTAINERS]
+        if types.isdisjoint(CONTAINERS):
+            return True
+        level = gc.get_referents(*level)
+    return False

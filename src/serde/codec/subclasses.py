@@ -1,0 +1,210 @@
+"""Subclasses of builtin types: the builtin value, read through the base, and the state on top of it.
+
+Restoring makes the builtin part with the base's own ``__new__`` and methods and puts the state beside it; nothing that the subclass overrides is called.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any, Final
+
+from . import drift
+from .classes import marshal_class, parse_type, stored_class
+from .containers import flat, indexed, keyed, marshal_factory, paired
+from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
+from .layout import Layout, layout_of
+from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
+
+
+_CODE: Final = 43
+
+
+class Base:
+    """How one builtin type gives and takes its value.
+
+    Args:
+        give: the value as plain data or parts.
+        take: an instance of the class with that value.
+    """
+
+    __slots__ = ("give", "take")
+
+    def __init__(self, give: Callable[[Any], Any], take: Callable[[Any, Any, Reading], Any]) -> None:
+        self.give = give
+        self.take = take
+
+
+def _new(base: Any) -> Callable[[Any, Any, Reading], Any]:
+    return lambda cls, value, _source: base.__new__(cls, value)
+
+
+def _fill_list(cls: Any, row: Any, _source: Reading) -> Any:
+    made: list[Any] = list.__new__(cls)
+    list.extend(made, listed(row))
+    return made
+
+
+def _fill_set(cls: Any, row: Any, _source: Reading) -> Any:
+    made: set[Any] = set.__new__(cls)
+    set.update(made, listed(row))
+    return made
+
+
+def _fill_dict(cls: Any, row: Any, _source: Reading) -> Any:
+    made: dict[Any, Any] = dict.__new__(cls)
+    dict.update(made, dict(paired(row)))
+    return made
+
+
+def _fill_ordered(cls: Any, row: Any, _source: Reading) -> Any:
+    made: OrderedDict[Any, Any] = OrderedDict.__new__(cls)
+    for key, value in paired(row):
+        OrderedDict.__setitem__(made, key, value)
+    return made
+
+
+def _fill_defaultdict(cls: Any, row: Any, source: Reading) -> Any:
+    factory, items = row
+    made: defaultdict[Any, Any] = defaultdict.__new__(cls)
+    defaultdict.__init__(made, None if factory is None else parse_type(factory, source.trust))
+    dict.update(made, dict(paired(items)))
+    return made
+
+
+def _fill_deque(cls: Any, row: Any, _source: Reading) -> Any:
+    made: deque[Any] = deque.__new__(cls)
+    deque.__init__(made, listed(row[1]), row[0])
+    return made
+
+
+def _fill_bytearray(cls: Any, row: Any, _source: Reading) -> Any:
+    made: bytearray = bytearray.__new__(cls)
+    bytearray.__init__(made, row)
+    return made
+
+
+def _date(cls: Any, row: Any, _source: Reading) -> Any:
+    return dt.date.__new__(cls, *row)
+
+
+def _delta(cls: Any, row: Any, _source: Reading) -> Any:
+    return dt.timedelta.__new__(cls, *row)
+
+
+BASES: Final[dict[type, Base]] = {
+    int: Base(lambda v: int.__add__(v, 0), _new(int)),
+    float: Base(float.__pos__, _new(float)),
+    complex: Base(lambda v: [v.real, v.imag], lambda cls, row, _source: complex.__new__(cls, *row)),
+    str: Base(str.__str__, _new(str)),
+    bytes: Base(lambda v: bytes(memoryview(v)), _new(bytes)),
+    bytearray: Base(lambda v: bytes(memoryview(v)), _fill_bytearray),
+    tuple: Base(lambda v: list(tuple.__iter__(v)), lambda cls, row, _source: tuple.__new__(cls, listed(row))),
+    frozenset: Base(lambda v: list(frozenset.__iter__(v)), lambda cls, row, _source: frozenset.__new__(cls, listed(row))),
+    list: Base(lambda v: list(list.__iter__(v)), _fill_list),
+    set: Base(lambda v: list(set.__iter__(v)), _fill_set),
+    Counter: Base(flat, _fill_dict),
+    OrderedDict: Base(lambda v: [part for item in OrderedDict.items(v) for part in item], _fill_ordered),
+    defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), flat(v)], _fill_defaultdict),
+    dict: Base(flat, _fill_dict),
+    deque: Base(lambda v: [deque.__dict__["maxlen"].__get__(v), list(deque.__iter__(v))], _fill_deque),
+    dt.datetime: Base(datetime_row, lambda cls, row, _source: datetime_from(cls, row)),
+    dt.date: Base(date_row, _date),
+    dt.time: Base(time_row, lambda cls, row, _source: time_from(cls, row)),
+    dt.timedelta: Base(delta_row, _delta),
+    Decimal: Base(Decimal.__str__, _new(Decimal)),
+}
+"""Most derived first where one is the base of another."""
+
+NATIVE: Final = frozenset({*BASES, SimpleNamespace})
+"""Builtin classes whose own state is stored, or is nothing but ``__dict__``."""
+
+
+def base_of(cls: type) -> type | None:
+    """The builtin type whose value instances of `cls` carry, or None."""
+    return next((base for base in cls.__mro__ if base in BASES), None)
+
+
+def read_dict(layout: Layout, obj: Any) -> Any:
+    """The ``__dict__`` of an instance, or nil where it has none or an empty one."""
+    return (layout.get_dict(obj) or None) if layout.get_dict is not None else None
+
+
+def write_dict(layout: Layout, obj: Any, state: Any) -> None:
+    """Puts a stored ``__dict__`` in place."""
+    if state is None:
+        return
+    if layout.set_dict is None or type(state) is not dict:
+        raise MalformedError
+    layout.set_dict(obj, state)
+
+
+def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+    layout = layout_of(cls, NATIVE)
+    base = base_of(cls)
+    give = BASES[base].give if base is not None else None
+    if give is None:
+        raise MalformedError
+    fields = _fields(cls)
+    states = [[read_dict(layout, obj), layout.read_slots(obj) if layout.slots else None] for obj in objs]
+    return [marshal_class(cls), fields, list(map(give, objs)), states if any(a or b for a, b in states) else None]
+
+
+def _decode(columns: list[Any], source: Reading) -> list[Any]:
+    head, fields, values, states = expect(columns, 4)
+    cls = stored_class(head, _CODE, source)
+    base = base_of(cls)
+    if base is None:
+        raise MalformedError
+    layout = layout_of(cls, NATIVE)
+    if fields != _fields(cls):
+        values = _adapted(cls, fields, listed(values), source)
+    made = [BASES[base].take(cls, value, source) for value in listed(values)]
+    if states is not None:
+        setters = {name: put for name, _get, put in layout.slots}
+        for obj, (state, slots) in zip(made, states, strict=True):
+            write_dict(layout, obj, state)
+            for name, value in (slots or {}).items():
+                setters[name](obj, value)
+    return made
+
+
+# --- named tuples: the only ones whose builtin value has fields ----------------------------------------------------
+
+
+def _fields(cls: type) -> Any:
+    if not issubclass(cls, tuple):
+        return None
+    names = next((vars(base)["_fields"] for base in cls.__mro__ if "_fields" in vars(base)), None)
+    return drift.joined(names) if type(names) is tuple and all(type(name) is str for name in names) else None
+
+
+def _adapted(cls: type, stored: Any, values: list[Any], source: Reading) -> list[Any]:
+    current = _fields(cls)
+    if type(stored) is not str or current is None:
+        raise MalformedError
+    defaults = {name: (lambda _state, value=value: value) for name, value in getattr(cls, "_field_defaults", {}).items()}
+    states = [dict(zip(stored.split("\n"), row, strict=True)) for row in values]
+    drift.adapt(cls, stored, current, states, defaults, source.drift)
+    return [[state[name] for name in current.split("\n")] for state in states]
+
+
+def _parts(obj: Any) -> list[Part]:
+    base = base_of(type(obj))
+    parts: list[Part] = []
+    if base in (dict, OrderedDict, defaultdict, Counter):
+        parts.extend(keyed(obj))
+    elif base in (tuple, list, set, frozenset, deque):
+        names = getattr(type(obj), "_fields", None)
+        items = list(indexed(base.__iter__(obj)))  # type: ignore[union-attr]  # these bases have it
+        parts.extend([(f".{name}", item) for name, (_step, item) in zip(names, items, strict=False)] if type(names) is tuple else items)
+    layout = layout_of(type(obj), NATIVE)
+    parts.extend(keyed(read_dict(layout, obj) or {}))
+    parts.extend(keyed(layout.read_slots(obj)))
+    return parts
+
+
+SUBCLASS: Final = Kind(_CODE, _encode, _decode, _parts)

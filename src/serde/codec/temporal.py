@@ -1,0 +1,81 @@
+"""Dates and times of the standard library, with zone and fold; pandas has its own."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from .kind import MalformedError, UnstorableError, simple
+
+_ZONE_KEY: Final = re.compile(r"[A-Za-z0-9_+-]{1,40}(/[A-Za-z0-9_+-]{1,40}){0,3}", re.ASCII)
+
+
+def datetime_row(value: dt.datetime) -> list[Any]:
+    """Nine fields: year to microsecond, fold, zone."""
+    return [value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, value.fold, value.tzinfo]
+
+
+def datetime_from(cls: type[dt.datetime], row: list[Any]) -> dt.datetime:
+    """The datetime of those fields, made by the base class even for a subclass."""
+    *fields, fold, zone = row
+    return dt.datetime.__new__(cls, *fields, tzinfo=_zone(zone), fold=fold)
+
+
+def time_row(value: dt.time) -> list[Any]:
+    """Six fields: hour to microsecond, fold, zone."""
+    return [value.hour, value.minute, value.second, value.microsecond, value.fold, value.tzinfo]
+
+
+def time_from(cls: type[dt.time], row: list[Any]) -> dt.time:
+    """The time of those fields."""
+    *fields, fold, zone = row
+    return dt.time.__new__(cls, *fields, tzinfo=_zone(zone), fold=fold)
+
+
+def date_row(value: dt.date) -> list[int]:
+    """Year, month, day."""
+    return [value.year, value.month, value.day]
+
+
+def delta_row(value: dt.timedelta) -> list[int]:
+    """Days, seconds, microseconds."""
+    return [value.days, value.seconds, value.microseconds]
+
+
+def _zone(value: Any) -> Any:
+    if value is not None and not isinstance(value, dt.tzinfo):
+        raise MalformedError
+    return value
+
+
+def _timezone_row(value: dt.timezone) -> list[Any]:
+    args = value.__getinitargs__()  # type: ignore[attr-defined]  # CPython has it for pickle; it tells a given name from a made one
+    return [*delta_row(args[0]), args[1] if len(args) > 1 else None]
+
+
+def _timezone(row: list[Any]) -> dt.timezone:
+    *offset, name = row
+    delta = dt.timedelta(*offset)
+    return dt.timezone(delta) if name is None else dt.timezone(delta, name)
+
+
+def _zone_key(value: ZoneInfo) -> str:
+    if value.key is None or _ZONE_KEY.fullmatch(value.key) is None:
+        raise UnstorableError("it is a time zone without a key, made from a file; use ZoneInfo(key)", value)
+    return value.key
+
+
+def _zone_info(key: Any) -> ZoneInfo:
+    if type(key) is not str or _ZONE_KEY.fullmatch(key) is None:
+        raise MalformedError
+    return ZoneInfo(key)
+
+
+DATETIME: Final = simple(19, datetime_row, lambda row: datetime_from(dt.datetime, row))
+DATE: Final = simple(20, date_row, lambda row: dt.date(*row))
+TIME: Final = simple(21, time_row, lambda row: time_from(dt.time, row))
+TIMEDELTA: Final = simple(22, delta_row, lambda row: dt.timedelta(*row))
+TIMEZONE: Final = simple(23, _timezone_row, _timezone)
+ZONEINFO: Final = simple(24, _zone_key, _zone_info)

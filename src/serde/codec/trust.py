@@ -1,0 +1,122 @@
+"""Which stored names may be resolved, decided before anything is imported; it imports nothing.
+
+Source of `LANGGRAPH_SAFE`: langgraph-checkpoint 4.3.2, SAFE_MSGPACK_TYPES (a test compares it with the installed one).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...errors import ConfigurationError, TypeRefusedError
+
+Name = tuple[str, str]
+"""Module and qualified name."""
+
+_MESSAGES: Final = {
+    "ai": "AIMessage",
+    "chat": "ChatMessage",
+    "function": "FunctionMessage",
+    "human": "HumanMessage",
+    "system": "SystemMessage",
+    "tool": "ToolMessage",
+    "base": "BaseMessage",
+}
+LANGGRAPH_SAFE: Final[frozenset[Name]] = frozenset(
+    {
+        *(("datetime", name) for name in ("datetime", "date", "time", "timedelta", "timezone")),
+        ("uuid", "UUID"),
+        ("decimal", "Decimal"),
+        ("builtins", "set"),
+        ("builtins", "frozenset"),
+        ("collections", "deque"),
+        *(("ipaddress", f"IPv{version}{form}") for version in (4, 6) for form in ("Address", "Interface", "Network")),
+        *((module, name) for module in ("pathlib", "pathlib._local") for name in ("Path", "PosixPath", "WindowsPath")),
+        ("zoneinfo", "ZoneInfo"),
+        ("re", "compile"),
+        *((f"langchain_core.messages.{module}", name + suffix) for module, name in _MESSAGES.items() for suffix in ("", "Chunk")),
+        ("langchain_core.messages.modifier", "RemoveMessage"),
+        ("langchain_core.documents.base", "Document"),
+        *(
+            ("langgraph.types", name)
+            for name in ("Send", "TimeoutPolicy", "Interrupt", "Command", "StateSnapshot", "PregelTask", "Overwrite")
+        ),
+        ("langgraph.store.base", "Item"),
+        ("langgraph.store.base", "GetOp"),
+    }
+)
+_EXCEPTIONS: Final = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+)
+OWN_SAFE: Final[frozenset[Name]] = frozenset(
+    {
+        *(
+            ("builtins", name)
+            for name in ("bool", "bytearray", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type")
+        ),
+        *(("builtins", name) for name in _EXCEPTIONS),
+        *(("collections", name) for name in ("ChainMap", "Counter", "OrderedDict", "UserDict", "UserList", "UserString", "defaultdict")),
+        ("fractions", "Fraction"),
+        ("langgraph.checkpoint.serde.types", "_DeltaSnapshot"),
+        ("pydantic.types", "SecretStr"),
+        ("pydantic.types", "SecretBytes"),
+        ("types", "SimpleNamespace"),
+        *(("numpy", name) for name in ("matrix", "recarray", "record")),
+        *(("numpy.rec", name) for name in ("recarray", "record")),
+    }
+)
+"""Types that hold data and do nothing when built from their state."""
+
+
+def names_of(types: Iterable[type | tuple[str, ...]]) -> frozenset[Name]:
+    """The names that a list of types stands for.
+
+    Raises:
+        ConfigurationError: an entry is neither a class nor a pair of module and name.
+    """
+    found: set[Name] = set()
+    for entry in types:
+        if isinstance(entry, type):
+            found.add((entry.__module__, entry.__qualname__))
+        elif isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
+            found.add((entry[0], entry[1]))
+        else:
+            raise ConfigurationError(f"an allowed type is a class or (module, name), not {type(entry).__name__}")
+    return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a payload may name: everything (`names` is None), or the safe types and `names`."""
+
+    names: frozenset[Name] | None = field(default_factory=frozenset)
+
+    def allows(self, module: str, qualname: str) -> bool:
+        """Whether the name may be resolved. The last part of a qualified name matches too, as LangGraph writes it."""
+        if self.names is None:
+            return True
+        return any(
+            (module, name) in allowed
+            for name in (qualname, qualname.rpartition(".")[2])
+            for allowed in (LANGGRAPH_SAFE, OWN_SAFE, self.names)
+        )
+
+    def check(self, module: str, qualname: str) -> None:
+        """Returns if the name may be resolved.
+
+        Raises:
+            TypeRefusedError: it may not; nothing was imported.
+        """
+        if not self.allows(module, qualname):
+            raise TypeRefusedError(
+                f"a stored value names the type {module[:200]}.{qualname[:200]}, which is not allowed here; it was not imported. "
+                f"Allow it with allowed_types=[({module[:200]!r}, {qualname[:200]!r})] if it is yours"
+            )
+
+
+def strict_by_environment() -> bool:
+    """Whether LANGGRAPH_STRICT_MSGPACK asks for listed types only."""
+    return os.environ.get("LANGGRAPH_STRICT_MSGPACK", "").lower() in ("1", "true", "yes")
