@@ -50,8 +50,11 @@ class Padme:
         return False
 
     def encode(self, data: bytes, tag: str, context: Context) -> bytes:
-        """The data, a mark and zeros, together of a Padmé length."""
-        return b"".join((data, _MARK, bytes(padme(len(data) + 1) - len(data) - 1)))
+        """The data, a mark and zeros, together with the tag of a Padmé length: where the tag travels inside, it does not show whether
+        the value was compressed.
+        """
+        used = len(data) + len(_MARK) + len(tag.encode("utf-8"))
+        return b"".join((data, _MARK, bytes(padme(used) - used)))
 
     def decode(self, data: bytes, tag: str, context: Context) -> bytes:
         """The data without its padding.

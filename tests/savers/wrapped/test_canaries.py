@@ -104,7 +104,7 @@ def test_what_is_readable_is_exactly_what_the_docs_name(seal: Wrap, tmp_path: Pa
     assert len(writes) > 12
 
 
-def test_unchanged_sizes_say_less_with_padding(seal: Wrap, tmp_path: Path) -> None:
+def test_small_writes_have_one_length_with_padding(seal: Wrap, tmp_path: Path) -> None:
     with SQLITE.make(tmp_path / "store") as inner:
         _fill(seal(inner, pad_lengths=True))
         connection: sqlite3.Connection = inner.conn  # type: ignore[attr-defined]  # a SqliteSaver
