@@ -104,13 +104,16 @@ def test_what_is_readable_is_exactly_what_the_docs_name(seal: Wrap, tmp_path: Pa
     assert len(writes) > 12
 
 
-def test_small_writes_have_one_length_with_padding(seal: Wrap, tmp_path: Path) -> None:
-    with SQLITE.make(tmp_path / "store") as inner:
-        _fill(seal(inner, pad_lengths=True))
-        connection: sqlite3.Connection = inner.conn  # type: ignore[attr-defined]  # a SqliteSaver
-        lengths = {len(value) for (value,) in connection.execute("SELECT value FROM writes")}
-    assert found_in(dump_sqlite(tmp_path / "store")) == []
-    assert len(lengths) <= 2  # all small writes have one length; a list of messages may have another
+def test_padding_leaves_few_lengths(seal: Wrap, tmp_path: Path) -> None:
+    def lengths(name: str, **options: Any) -> set[int]:
+        with SQLITE.make(tmp_path / name) as inner:
+            _fill(seal(inner, **options))
+            connection: sqlite3.Connection = inner.conn  # type: ignore[attr-defined]  # a SqliteSaver
+            return {len(value) for (value,) in connection.execute("SELECT value FROM writes")}
+
+    assert len(lengths("padded", pad_lengths=True)) <= 4
+    assert len(lengths("plain")) >= 8
+    assert found_in(dump_sqlite(tmp_path / "padded")) == []
 
 
 def _named_in_the_docs() -> set[str]:
