@@ -1,4 +1,4 @@
-"""A sealed saver against the bare one: a chat of 50 steps on SqliteSaver, time and file size, interleaved; bytes on PostgreSQL where it is installed.
+"""A sealed saver against the bare one: a 50-step chat on SqliteSaver, time and file size, interleaved; bytes on PostgreSQL, if installed.
 
 `make bench`, or `python -m benchmarks.sealed_saver [ROUNDS]`. Time is the best round of each: the disk's own pauses hit all alike.
 """
@@ -52,12 +52,28 @@ def _text(source: random.Random) -> str:
 def _answer(source: random.Random) -> AIMessage:
     """An answer with what LangChain's chat models attach to it: provider, finish reason, token counts."""
     spent, made = source.randrange(200, 4000), source.randrange(20, 200)
-    counts = {"prompt_tokens": spent, "completion_tokens": made, "total_tokens": spent + made, "prompt_tokens_details": {"cached_tokens": 0}}
+    counts = {
+        "prompt_tokens": spent,
+        "completion_tokens": made,
+        "total_tokens": spent + made,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
     return AIMessage(
         _text(source),
         id=f"run--{source.getrandbits(128):032x}-0",
-        response_metadata={"token_usage": counts, "model_provider": "openai", "model_name": "gpt-5-mini", "finish_reason": "stop", "logprobs": None},
-        usage_metadata={"input_tokens": spent, "output_tokens": made, "total_tokens": spent + made, "input_token_details": {"cache_read": 0}},
+        response_metadata={
+            "token_usage": counts,
+            "model_provider": "openai",
+            "model_name": "gpt-5-mini",
+            "finish_reason": "stop",
+            "logprobs": None,
+        },
+        usage_metadata={
+            "input_tokens": spent,
+            "output_tokens": made,
+            "total_tokens": spent + made,
+            "input_token_details": {"cache_read": 0},
+        },
     )
 
 
@@ -115,7 +131,9 @@ def on_sqlite(rounds: int) -> bool:
     theirs = "LangGraph's EncryptedSerializer"
     row(f"{theirs}: wall time", times[theirs] / times["bare"], "-", True, f"{times[theirs] * 1e3:.0f} ms")
     ratio, share = times["sealed"] / times["bare"], sizes["sealed"] / sizes["bare"]
-    held = row("SealedSaver: wall time", ratio, "<= 1.25", ratio <= 1.25, f"{times['sealed'] * 1e3:.0f} ms; bare {times['bare'] * 1e3:.0f} ms")
+    held = row(
+        "SealedSaver: wall time", ratio, "<= 1.25", ratio <= 1.25, f"{times['sealed'] * 1e3:.0f} ms; bare {times['bare'] * 1e3:.0f} ms"
+    )
     return row("SealedSaver: file", share, "<= 0.48", share <= 0.48, f"{sizes['sealed']:,} B; bare {sizes['bare']:,} B") and held
 
 
@@ -137,8 +155,9 @@ def on_postgres() -> bool:
         for name, wrap in (("bare", lambda inner: inner), ("sealed", lambda inner: SealedSaver(inner, RING))):
             chat(wrap(saver), name)
             with saver._cursor() as cursor:
+                sql = "SELECT coalesce(sum(pg_column_size(t.*)), 0) AS size FROM {} t WHERE thread_id = %s"
                 sizes[name] = sum(
-                    cursor.execute(f"SELECT coalesce(sum(pg_column_size(t.*)), 0) AS size FROM {table} t WHERE thread_id = '{name}'").fetchone()["size"]  # noqa: S608  # names written here
+                    cursor.execute(sql.format(table), (name,)).fetchone()["size"]
                     for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
                 )
     server.cleanup()

@@ -1,7 +1,7 @@
 """The padding layer: sealed lengths say less about what is inside; it compresses and authenticates nothing.
 
-Lengths follow Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with PURBs", PoPETs 2019-4): at most 12 %
-longer, less for large values, and O(log log n) bits of the length remain. Below 256 bytes all values are one length.
+Lengths follow Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and Communication with PURBs", PoPETs 2019-4): at
+most 12 % longer, less for large values, and O(log log n) bits of the length remain. Below 256 bytes all values are one length.
 Layout: the data | 80 | zeros (ISO/IEC 7816-4). It stands after compression and inside the cipher, so it is read only once authenticated.
 """
 
@@ -50,8 +50,9 @@ class Padme:
         return False
 
     def encode(self, data: bytes, tag: str, context: Context) -> bytes:
-        """The data, a mark and zeros, together with the tag of a Padmé length: where the tag travels inside, it does not show whether
-        the value was compressed.
+        """The data, a mark and zeros, together with the tag of a Padmé length.
+
+        Counting the tag keeps a cell that carries it inside from showing whether the value was compressed.
         """
         used = len(data) + len(_MARK) + len(tag.encode("utf-8"))
         return b"".join((data, _MARK, bytes(padme(used) - used)))

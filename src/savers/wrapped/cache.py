@@ -1,7 +1,7 @@
-"""What this process knows of stored checkpoints, so that an unchanged channel is neither serialized nor sealed again; it holds no plaintext.
+"""What this process knows of stored checkpoints, so that an unchanged channel is not sealed again; it holds no plaintext.
 
-Everything is keyed by ids that never come to mean something else: a checkpoint's id, or a channel's version with its origin. So what another
-process does cannot make an entry wrong; at worst it is missing, and the stored parent is read.
+Everything is keyed by ids that never come to mean something else: a checkpoint's id, or a channel's version with its origin. So what
+another process does cannot make an entry wrong; at worst it is missing, and the stored parent is read.
 """
 
 from __future__ import annotations

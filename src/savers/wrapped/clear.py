@@ -25,7 +25,7 @@ FILTERABLE: Final = frozenset({"source", "step", "run_id"})
 
 
 def checkpoint_in_clear(skeleton: Skeleton, names: Names) -> dict[str, Any]:
-    """What of a checkpoint goes inward in clear: its id, time and channel versions, in the newest format; a reader makes it again to compare."""
+    """What of a checkpoint goes inward in clear: its id, time and channel versions. A reader makes it again, to compare."""
     versions = skeleton.versions
     return {
         "v": _VERSION,

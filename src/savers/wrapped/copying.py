@@ -16,8 +16,9 @@ from .places import ID, NS, THREAD
 
 
 def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
-    """Every checkpoint of `source` with its parent, its values and its writes, under the same ids in `target`. Oldest first, so that a reader of
-    `target` never sees a checkpoint before its ancestors.
+    """Every checkpoint of `source` with its parent, its values and its writes, under the same ids in `target`.
+
+    Oldest first, so that a reader of `target` never sees a checkpoint before its ancestors.
     """
     rows: list[RawTuple] = yield Ask("list", (core.inward({"configurable": {THREAD: source}}),))
     stored: set[tuple[str, str, Any]] = set()
@@ -35,7 +36,11 @@ def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
             by_task.setdefault(task_id, []).append((channel, write))
         for task_id, writes in by_task.items():
             yield from core.put_writes(
-                {"configurable": {**copied["configurable"], THREAD: target}}, in_positions(writes), task_id, writes[0][1].path, takes_path=True
+                {"configurable": {**copied["configurable"], THREAD: target}},
+                in_positions(writes),
+                task_id,
+                writes[0][1].path,
+                takes_path=True,
             )
 
 

@@ -28,6 +28,7 @@ from .profile import Profile
 from .skeleton import Cell, Skeleton
 from .tokens import Tokens
 
+
 class Core:
     """The flows of one sealed saver.
 
@@ -96,13 +97,15 @@ class Core:
         new_versions: ChannelVersions,
         unsealed: Mapping[str, Version] | None = None,
     ) -> Flow[RunnableConfig]:
-        """Stores a checkpoint sealed; see `BaseCheckpointSaver.put`. `unsealed` names versions that are known to be stored from before sealing."""
+        """Stores a checkpoint sealed; see `BaseCheckpointSaver.put`. `unsealed` names versions that are stored from before sealing."""
         place = place_of(config)
         values: Mapping[str, Any] = checkpoint["channel_values"]
         versions: Mapping[str, Version] = checkpoint["channel_versions"]
         parent: str | None = config["configurable"].get(ID) or None
         unchanged = {channel: version for channel, version in versions.items() if channel not in new_versions}
-        history = yield from self._history(config, place, parent, unchanged, [channel for channel in unchanged if channel in values], unsealed or {})
+        history = yield from self._history(
+            config, place, parent, unchanged, [channel for channel in unchanged if channel in values], unsealed or {}
+        )
 
         cells: dict[str, Cell] = {}
         stored: dict[str, Stored] = {}
@@ -141,7 +144,11 @@ class Core:
         return self._outward(result, config)
 
     def _beside(self, place: Place, skeleton: Skeleton) -> dict[str, Any]:
-        beside = {**metadata_in_clear(skeleton.metadata, self.names), **skeleton.tokens, SEAL: to_text(self.cells.seal_skeleton(place, skeleton))}
+        beside = {
+            **metadata_in_clear(skeleton.metadata, self.names),
+            **skeleton.tokens,
+            SEAL: to_text(self.cells.seal_skeleton(place, skeleton)),
+        }
         if self.names.places:
             stored = Place(str(self.names.thread(place.thread)), str(self.names.ns(place.ns)))
             beside[PLACE] = to_text(self.cells.seal_place(stored, skeleton.id, place))
@@ -164,12 +171,19 @@ class Core:
     # --- where unchanged values come from -------------------------------------------------------------------------
 
     def _history(
-        self, config: RunnableConfig, place: Place, parent: str | None, unchanged: Mapping[str, Version], needed: Sequence[str], unsealed: Mapping[str, Version]
+        self,
+        config: RunnableConfig,
+        place: Place,
+        parent: str | None,
+        unchanged: Mapping[str, Version],
+        needed: Sequence[str],
+        unsealed: Mapping[str, Version],
     ) -> Flow[History]:
         """Which cells of `unchanged` are stored already, and the sealed bytes of those in `needed`.
 
-        `new_versions` is never trusted alone: `as_node="__copy__"` puts a sibling's values with none. So a cell is looked for in what is known
-        of the parent, then in the parent as stored, then under the version itself, then in the namespace; what is found nowhere is sealed anew.
+        `new_versions` is never trusted alone: `as_node="__copy__"` puts a sibling's values with none. So a cell is looked for in what is
+        known of the parent, then in the parent as stored, then under the version itself, then in the namespace; what is found nowhere is
+        sealed anew.
         """
         history = History(self.cache, self.profile)
         history.note_unsealed(unsealed, unchanged)

@@ -1,7 +1,7 @@
 """Runs one flow against a sync or an async saver; the flow itself, in `core`, knows neither.
 
-A flow is a generator: it yields `Ask`s, is sent the inner saver's answers, and returns its result. The async driver runs what lies between two
-asks in a worker thread, so that neither a large value nor a key service blocks the event loop.
+A flow is a generator: it yields `Ask`s, is sent the inner saver's answers, and returns its result. The async driver runs what lies
+between two asks in a worker thread, so that neither a large value nor a key service blocks the event loop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Whether metadata matches a filter, by the inner saver's own rule; it reads no store.
 
-Sealed metadata cannot be filtered by a database, so it is filtered here, after opening. The rules differ between savers, and so do their answers.
+Sealed metadata cannot be filtered by a database, so it is filtered here, after opening. The rules differ between savers, and so do their
+answers.
 """
 
 from __future__ import annotations

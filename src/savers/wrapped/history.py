@@ -1,4 +1,4 @@
-"""Where the values of channels that did not change are stored already: origins and sealed bytes found so far; it reads nothing by itself."""
+"""Where the values of unchanged channels are stored already: origins and sealed bytes found so far; it reads nothing by itself."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class History:
     def origin(self, place: Place, channel: str, version: Version, own: str) -> str:
         """The origin of a cell that is sealed now.
 
-        An origin that is known for the version is kept, because a saver may keep one cell for it. A saver that certainly does may even have it
-        from a fork. A version that an old checkpoint stored unsealed gets the origin that says so. Else the checkpoint being stored is it.
+        An origin that is known for the version is kept, because a saver may keep one cell for it; a saver that certainly does may even
+        have it from a fork. A version that an old checkpoint stored unsealed gets the origin that says so. Else it is the checkpoint that
+        is being stored.
         """
         cell = self.cells.get(channel) or (self._parent.cells.get(channel) if self._parent else None)
         if cell is not None and _same_version(cell.version, version):

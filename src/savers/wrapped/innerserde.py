@@ -57,9 +57,13 @@ class NarrowSerde:
                 return ormsgpack.unpackb(raw, ext_hook=_delta_only, option=_UNPACK)
             except ormsgpack.MsgpackDecodeError:
                 if self._legacy is None:
-                    raise NotSealedError("a stored value is not of the plain form that a sealed saver writes; nothing of it was read") from None
+                    raise NotSealedError(
+                        "a stored value is not of the plain form that a sealed saver writes; nothing of it was read"
+                    ) from None
         if self._legacy is None:
-            raise NotSealedError(f"a stored value is tagged {tag[:40]!r}, which a sealed saver never writes; migrate=True reads what LangGraph wrote")
+            raise NotSealedError(
+                f"a stored value is tagged {tag[:40]!r}, which a sealed saver never writes; migrate=True reads what LangGraph wrote"
+            )
         return self._legacy((tag, raw))
 
     def dumps(self, obj: Any) -> bytes:

@@ -10,9 +10,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
 from ...errors import AuthenticationError
+from .clear import FILTERABLE
 from .core import Core
 from .filters import Matcher
-from .clear import FILTERABLE
 from .opening import RawTuple
 from .places import ID, NS, THREAD
 

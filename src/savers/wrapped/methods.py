@@ -1,10 +1,10 @@
-"""The methods of a checkpointer, sync and async, over the flows; `advertise` gives a sealed saver those of them that its inner saver has."""
+"""The methods of a checkpointer, sync and async, over the flows; `advertise` picks those that the inner saver has."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple, DeltaChannelHistory
@@ -54,11 +54,13 @@ class Methods(_Base):
         given = 0
         with contextlib.ExitStack() as stack:
             if plan.joined:
-                rows: Iterator[CheckpointTuple] = iter(plan.join([row for call in plan.calls() for row in self._inner.list(plan.config, **call)]))
+                rows: Iterator[CheckpointTuple] = iter(
+                    plan.join([row for call in plan.calls() for row in self._inner.list(plan.config, **call)])
+                )
             else:
                 rows = iter(self._inner.list(plan.config, **next(plan.calls())))
-                if hasattr(rows, "close"):
-                    stack.enter_context(contextlib.closing(rows))
+                if close := getattr(rows, "close", None):
+                    stack.callback(close)
             while plan.wants_more(given) and (row := next(rows, None)) is not None:
                 if (opened := plan.accept(row)) is not None:
                     given += 1
@@ -80,8 +82,8 @@ class Methods(_Base):
                 rows = _each(plan.join([row for call in plan.calls() async for row in self._inner.alist(plan.config, **call)]))
             else:
                 rows = aiter(self._inner.alist(plan.config, **next(plan.calls())))
-            if hasattr(rows, "aclose"):
-                await stack.enter_async_context(contextlib.aclosing(rows))
+            if close := getattr(rows, "aclose", None):
+                stack.push_async_callback(close)
             while plan.wants_more(given) and (row := await anext(rows, None)) is not None:
                 if (opened := await in_thread(plan.accept, row)) is not None:
                     given += 1
@@ -152,18 +154,18 @@ class Methods(_Base):
         """As `get_delta_channel_history`."""
         return await arun(delta_history(self._core, config, channels), self._inner)
 
-    def __enter__(self) -> Methods:
+    def __enter__(self) -> Self:
         self._inner.__enter__()
         return self
 
-    def __exit__(self, *exc: Any) -> Any:
+    def __exit__(self, *exc: object) -> Any:
         return self._inner.__exit__(*exc)
 
-    async def __aenter__(self) -> Methods:
+    async def __aenter__(self) -> Self:
         await self._inner.__aenter__()
         return self
 
-    async def __aexit__(self, *exc: Any) -> Any:
+    async def __aexit__(self, *exc: object) -> Any:
         return await self._inner.__aexit__(*exc)
 
 

@@ -1,4 +1,4 @@
-"""Moving a store to sealed values: how much of it is sealed, and sealing the rest in place; the decision to stop admitting old cells is the user's."""
+"""Moving a store to sealed values: how much of it is sealed, and sealing the rest in place; when to stop is the user's decision."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
 def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) -> Coverage:
     """Everything stored before sealing is sealed in place; may be stopped and run again, and finds what a live writer has added since.
 
-    Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row by row.
+    Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row
+    by row.
     """
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
@@ -98,9 +99,11 @@ def _seal_checkpoint(core: Core, raw: RawTuple, place: Place) -> Flow[None]:
 
 
 def _seal_value(cells: Cells, serde: NarrowSerde, rows: Rows, row: Row, versions: Versions) -> None:
-    thread, ns, channel, text = row.key
+    key: tuple[str, str, str, str] = row.key
+    thread, ns, channel, text = key
     value = serde.loads_typed((row.tag, row.data))
-    cell = Cell(versions.get((thread, ns, channel, text), text), CONVERTED, type(value) is _DeltaSnapshot)
+    version: Version = versions.get(key, text)
+    cell = Cell(version, CONVERTED, type(value) is _DeltaSnapshot)
     rows.replace_value(row, *serde.dumps_typed(cells.seal_value(Place(thread, ns), channel, cell, value)))
 
 

@@ -1,6 +1,7 @@
 """Threads, namespaces and channels as the inner saver knows them: the real ones, or keyed tokens of them; it opens nothing.
 
-Tokens keep what savers look at: a namespace keeps its ``|`` and ``:`` and its task ids, a channel that LangGraph reserves (``__…``) keeps its name.
+Tokens keep what savers look at: a namespace keeps its ``|`` and ``:`` and its task ids, a channel that LangGraph reserves (``__…``) keeps
+its name.
 """
 
 from __future__ import annotations

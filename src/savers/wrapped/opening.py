@@ -69,7 +69,7 @@ class Opener:
         stored = Place(str(ids[THREAD]), str(ids.get(NS) or ""))
         if not self._names.places or not self.is_sealed(raw):
             return stored
-        text = (raw.metadata or {}).get(PLACE)  # type: ignore[call-overload]  # a key of ours, not one of LangGraph's
+        text = (raw.metadata or {}).get(PLACE)
         real = self._cells.open_place(stored, str(raw.checkpoint["id"]), from_text(text))
         if (str(self._names.thread(real.thread)), str(self._names.ns(real.ns))) != (stored.thread, stored.ns):
             raise AuthenticationError("a stored checkpoint names a thread or namespace that is not the one it lies in; it is refused")
@@ -81,11 +81,11 @@ class Opener:
         Raises:
             IntegrityError: it does not open at this place, or something beside it was edited.
         """
-        stored_metadata: Mapping[str, Any] = raw.metadata or {}  # type: ignore[assignment]  # what a store returned, of any shape
+        stored_metadata: Mapping[str, Any] = raw.metadata or {}
         skeleton = self._cells.open_skeleton(place, str(raw.checkpoint["id"]), from_text(stored_metadata.get(SEAL)))
-        expected = checkpoint_in_clear(skeleton, self._names)
-        for key, value in expected.items():
-            if key not in raw.checkpoint or not _same(key, raw.checkpoint[key], value):  # type: ignore[literal-required]  # as above
+        stored_checkpoint: Mapping[str, Any] = raw.checkpoint
+        for key, value in checkpoint_in_clear(skeleton, self._names).items():
+            if key not in stored_checkpoint or not _same(key, stored_checkpoint[key], value):
                 raise AuthenticationError(f"{key} beside a sealed checkpoint was edited; the checkpoint is refused")
         check_copy(stored_metadata, {**metadata_in_clear(skeleton.metadata, self._names), **skeleton.tokens}, skeleton.metadata)
         self._check_parent(raw, skeleton, place)
@@ -126,7 +126,7 @@ class Opener:
         self._remember(raw, self.skeleton(raw, place), place, cache)
 
     def writes(self, raw: RawTuple, place: Place) -> list[tuple[str, str, Write]]:
-        """Task, channel and write of every pending write, in LangGraph's order (path, task, index: `writes_sort_key`) by what was sealed, not by what lies beside it.
+        """Task, channel and write of every pending write, in LangGraph's order (path, task, index) by what was sealed.
 
         Raises:
             IntegrityError: one is damaged, moved, not sealed, or there twice.
@@ -149,9 +149,10 @@ class Opener:
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _remember(self, raw: RawTuple, skeleton: Skeleton, place: Place, cache: OriginCache) -> None:
-        stored = raw.checkpoint["channel_values"]
+        stored: Mapping[str, Any] = raw.checkpoint["channel_values"]
         named = {channel: stored.get(self._names.channel(channel)) for channel in (*skeleton.cells, *skeleton.optional)}
-        cache.remember(place, skeleton, {channel: cell for channel, cell in named.items() if self._is_cell(cell)})
+        cells: dict[str, Any] = {channel: cell for channel, cell in named.items() if self._is_cell(cell)}
+        cache.remember(place, skeleton, cells)
 
     def _values(self, raw: RawTuple, skeleton: Skeleton, place: Place) -> dict[str, Any]:
         stored: Mapping[str, Any] = raw.checkpoint["channel_values"]
@@ -212,7 +213,9 @@ class Opener:
         versions: Mapping[str, Any] = raw.checkpoint["channel_versions"]
         values = {
             # A saver that shares cells between checkpoints may already hold the converted cell of this version.
-            channel: self._cells.open_value(place, channel, Cell(versions[channel], CONVERTED, type(value) is _DeltaSnapshot), value) if self._is_cell(value) else value
+            channel: self._cells.open_value(place, channel, Cell(versions[channel], CONVERTED, type(value) is _DeltaSnapshot), value)
+            if self._is_cell(value)
+            else value
             for channel, value in raw.checkpoint["channel_values"].items()
         }
         checkpoint: Any = {**raw.checkpoint, "channel_values": values}

@@ -1,4 +1,4 @@
-"""What is known of each inner saver's habits; it imports none of them, and a saver that is not known gets the cautious answer everywhere."""
+"""What is known of each inner saver's habits; it imports none of them, and one that is not known gets the cautious answer everywhere."""
 
 from __future__ import annotations
 

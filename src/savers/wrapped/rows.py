@@ -17,7 +17,8 @@ class Row:
     """A stored value.
 
     Args:
-        key: the primary key. Of a write: thread, namespace, checkpoint, task, index. Of a channel value: thread, namespace, channel, version.
+        key: the primary key. Of a write: thread, namespace, checkpoint, task, index. Of a channel value: thread, namespace, channel,
+            version.
         channel: the channel's name.
         path: a write's task path, else "".
         tag: the type column.
@@ -47,8 +48,21 @@ class Rows(Protocol):
         """Puts a new value into a channel value's row, if it is still what it was."""
 
 
+_WRITE = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx")
+_VALUE = ("thread_id", "checkpoint_ns", "channel", "version")
+
+
 class SqliteRows:
     """The rows of `SqliteSaver` (schema of langgraph-checkpoint-sqlite 3.1)."""
+
+    _READ_WRITES = (
+        "SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, task_path, type, value FROM writes "
+        "WHERE ? IS NULL OR thread_id = ?"
+    )
+    _REPLACE_WRITE = (
+        "UPDATE writes SET type = ?, value = ? WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ? "
+        "AND type = ? AND value = ?"
+    )
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -56,12 +70,9 @@ class SqliteRows:
     def writes(self, thread: str | None) -> Iterator[Row]:
         """See `Rows`."""
         with self._inner.cursor(transaction=False) as cursor:
-            found = cursor.execute(
-                "SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, task_path, type, value FROM writes WHERE ? IS NULL OR thread_id = ?",
-                (thread, thread),
-            ).fetchall()
-        for row in found:
-            yield Row(tuple(row[:5]), row[5], row[6], row[7], bytes(row[8]))
+            found = cursor.execute(self._READ_WRITES, (thread, thread)).fetchall()
+        for *key, channel, path, tag, data in found:
+            yield Row(tuple(key), channel, path, tag, bytes(data))
 
     def values(self, thread: str | None) -> Iterator[Row]:
         """None: a checkpoint's values lie in its own row, which `put` replaces."""
@@ -70,11 +81,7 @@ class SqliteRows:
     def replace_write(self, row: Row, tag: str, data: bytes) -> None:
         """See `Rows`."""
         with self._inner.cursor() as cursor:
-            cursor.execute(
-                "UPDATE writes SET type = ?, value = ? WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ? "
-                "AND type = ? AND value = ?",
-                (tag, data, *row.key, row.tag, row.data),
-            )
+            cursor.execute(self._REPLACE_WRITE, (tag, data, *row.key, row.tag, row.data))
 
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """Not called: there are no such rows."""
@@ -84,47 +91,43 @@ class SqliteRows:
 class PostgresRows:
     """The rows of `PostgresSaver` (schema of langgraph-checkpoint-postgres 3.2)."""
 
+    _READ_WRITES = "SELECT * FROM checkpoint_writes WHERE %s::text IS NULL OR thread_id = %s"
+    _READ_VALUES = "SELECT * FROM checkpoint_blobs WHERE blob IS NOT NULL AND (%s::text IS NULL OR thread_id = %s)"
+    _REPLACE_WRITE = (
+        "UPDATE checkpoint_writes SET type = %s, blob = %s WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s "
+        "AND task_id = %s AND idx = %s AND type = %s AND blob = %s"
+    )
+    _REPLACE_VALUE = (
+        "UPDATE checkpoint_blobs SET type = %s, blob = %s WHERE thread_id = %s AND checkpoint_ns = %s AND channel = %s AND version = %s "
+        "AND type = %s AND blob = %s"
+    )
+
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     def writes(self, thread: str | None) -> Iterator[Row]:
         """See `Rows`."""
-        sql = (
-            "SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, task_path, type, blob FROM checkpoint_writes "
-            "WHERE %s::text IS NULL OR thread_id = %s"
-        )
-        for row in self._fetch(sql, (thread, thread)):
-            key = tuple(row[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"))
-            yield Row(key, row["channel"], row["task_path"], row["type"], bytes(row["blob"]))
+        for row in self._fetch(self._READ_WRITES, thread):
+            yield Row(tuple(row[name] for name in _WRITE), row["channel"], row["task_path"], row["type"], bytes(row["blob"]))
 
     def values(self, thread: str | None) -> Iterator[Row]:
         """See `Rows`."""
-        sql = "SELECT thread_id, checkpoint_ns, channel, version, type, blob FROM checkpoint_blobs WHERE blob IS NOT NULL AND (%s::text IS NULL OR thread_id = %s)"
-        for row in self._fetch(sql, (thread, thread)):
-            key = tuple(row[name] for name in ("thread_id", "checkpoint_ns", "channel", "version"))
-            yield Row(key, row["channel"], "", row["type"], bytes(row["blob"]))
+        for row in self._fetch(self._READ_VALUES, thread):
+            yield Row(tuple(row[name] for name in _VALUE), row["channel"], "", row["type"], bytes(row["blob"]))
 
     def replace_write(self, row: Row, tag: str, data: bytes) -> None:
         """See `Rows`."""
-        self._run(
-            "UPDATE checkpoint_writes SET type = %s, blob = %s WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s AND task_id = %s "
-            "AND idx = %s AND type = %s AND blob = %s",
-            (tag, data, *row.key, row.tag, row.data),
-        )
+        self._replace(self._REPLACE_WRITE, row, tag, data)
 
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """See `Rows`."""
-        self._run(
-            "UPDATE checkpoint_blobs SET type = %s, blob = %s WHERE thread_id = %s AND checkpoint_ns = %s AND channel = %s AND version = %s "
-            "AND type = %s AND blob = %s",
-            (tag, data, *row.key, row.tag, row.data),
-        )
+        self._replace(self._REPLACE_VALUE, row, tag, data)
 
-    def _fetch(self, sql: str, parameters: tuple[Any, ...]) -> list[dict[str, Any]]:
+    def _fetch(self, sql: str, thread: str | None) -> list[dict[str, Any]]:
         with self._inner._cursor() as cursor:
-            found: list[dict[str, Any]] = cursor.execute(sql, parameters).fetchall()
+            found: list[dict[str, Any]] = cursor.execute(sql, (thread, thread)).fetchall()
             return found
 
-    def _run(self, sql: str, parameters: tuple[Any, ...]) -> None:
+    def _replace(self, sql: str, row: Row, tag: str, data: bytes) -> None:
         with self._inner._cursor() as cursor:
-            cursor.execute(sql, parameters)
+            cursor.execute(sql, (tag, data, *row.key, row.tag, row.data))

@@ -1,11 +1,11 @@
-"""`SealedSaver`: any LangGraph checkpointer, with nothing in clear and everything in its place; the parts do the work, this puts them together."""
+"""`SealedSaver`: any LangGraph checkpointer, nothing in clear and everything in its place; the parts do the work, this joins them."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -36,15 +36,18 @@ _CACHE_BYTES: Final = 64 * 1024 * 1024
 class SealedSaver(BaseCheckpointSaver[Any]):
     """A checkpointer that seals what goes into another one, and refuses what comes out changed.
 
-    The inner saver and its schema stay as they are. Values, writes, checkpoints and metadata are sealed and bound to thread, namespace, checkpoint,
-    channel, version and task; the inner saver parses none of it. What stays readable is named in docs/limitations-sealed-saver.md.
+    The inner saver and its schema stay as they are. Values, writes, checkpoints and metadata are sealed and bound to thread, namespace,
+    checkpoint, channel, version and task; the inner saver parses none of it. What stays readable is named in
+    docs/limitations-sealed-saver.md.
 
-    It has the methods that the inner saver's class has, and no others; what else is public on the inner saver (`setup`, `conn`, …) is reached through
-    it. It works on a shallow copy of the inner saver, so the object that was passed in still reads and writes as before: do not use both.
+    It has the methods that the inner saver's class has, and no others; what else is public on the inner saver (`setup`, `conn`, …) is
+    reached through it. It works on a shallow copy of the inner saver, so the object that was passed in still reads and writes as before: do
+    not use both.
 
     Args:
         inner: any `BaseCheckpointSaver`. A saver that seals by itself is returned as it is.
-        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` seals nothing.
+        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` seals
+            nothing.
         serde: the serializer to seal with, instead of `keys`.
         scope: separates applications that share a key.
         migrate: reads what was stored before sealing began, unauthenticated and counted, while the store is converted.
@@ -75,8 +78,11 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         if inner is None or isinstance(inner, SealedSaver):
             return super().__new__(cls)  # copies; __init__ refuses the rest
         if not isinstance(inner, BaseCheckpointSaver):
-            raise ConfigurationError(f"SealedSaver wraps a LangGraph checkpointer, not {type(inner).__name__}; was it a context manager (`with … as saver`)?")
-        return super().__new__(sealed_class(SealedSaver, Methods, type(inner)))
+            raise ConfigurationError(
+                f"SealedSaver wraps a LangGraph checkpointer, not {type(inner).__name__}; was it a context manager (`with … as saver`)?"
+            )
+        kind: Hashable = type(inner)
+        return super().__new__(sealed_class(SealedSaver, Methods, kind))
 
     def __init__(
         self,
@@ -104,7 +110,9 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         if migrate and isinstance(keys, Unencrypted):
             raise ConfigurationError("migrate=True moves a store to sealed values; with UNENCRYPTED there is nothing to tell them by")
         if migrate and (hash_thread_ids or hide_names):
-            raise ConfigurationError("convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found")
+            raise ConfigurationError(
+                "convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found"
+            )
         fields = check_fields(search_fields)
         sealing = serde if serde is not None else _serializer(keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
         tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
@@ -165,18 +173,19 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         """Seals in place what was stored before, in the store or in one thread, and returns what is covered afterwards.
 
         Raises:
-            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their async
-                forms read the same store). Copy such a store with a saver on each side.
+            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their
+                async forms read the same store). Copy such a store with a saver on each side.
         """
         rows = self._core.profile.rows
         if not self._core.migrate or rows is None:
             raise ConfigurationError(
-                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, or copy it thread by thread"
+                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, "
+                "or copy it thread by thread"
             )
         return convert(self._core, self._inner, rows(self._inner), thread_id)
 
     def stats(self) -> dict[str, dict[str, int]]:
-        """Counts so far: what was sealed, opened and refused (see `LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
+        """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
         return {**self._core.cells.serde.stats(), "saver": dict(self._counts)}
 
     def _count(self, what: str) -> None:
@@ -197,7 +206,9 @@ def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens |
         import os
 
         if INDEX_KEYS not in os.environ:
-            raise ConfigurationError(f"search fields and hidden names need an index key: set {INDEX_KEYS} (written like SEALPOINT_KEYS), or pass index_keys=")
+            raise ConfigurationError(
+                f"search fields and hidden names need an index key: set {INDEX_KEYS} (written like SEALPOINT_KEYS), or pass index_keys="
+            )
         index_keys = Keyring.parse(os.environ[INDEX_KEYS])
     return Tokens(index_keys, scope)
 

@@ -104,7 +104,9 @@ class Skeleton:
         """
         if not isinstance(packed, dict) or packed.get("f") != FORMAT:
             found = packed.get("f") if isinstance(packed, dict) else None
-            raise DecodeError(f"a sealed checkpoint has format {found!r}; this release reads format {FORMAT}: read it with the release that wrote it")
+            raise DecodeError(
+                f"a sealed checkpoint has format {found!r}; this release reads format {FORMAT}: read it with the release that wrote it"
+            )
         try:
             checkpoint = packed["c"]
             deltas = frozenset(packed.get("d", ()))
@@ -131,5 +133,7 @@ def _grouped(cells: Mapping[str, Cell], own: str) -> list[list[Any]]:
 
 def _ungrouped(groups: Iterable[Any], own: str, versions: Mapping[str, Version], deltas: frozenset[str]) -> dict[str, Cell]:
     return {
-        channel: Cell(versions[channel], own if origin is None else origin, channel in deltas) for origin, channels in groups for channel in channels
+        channel: Cell(versions[channel], own if origin is None else origin, channel in deltas)
+        for origin, channels in groups
+        for channel in channels
     }

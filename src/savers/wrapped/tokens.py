@@ -90,11 +90,11 @@ def _others(keys: Keyring) -> list[str]:
 
 
 def _canonical(value: Any) -> bytes | None:
-    """A type letter and the value, coarse on purpose: values that some saver holds equal must share a token, the rest is decided after opening."""
+    """A type letter and the value, coarse on purpose: what some saver holds equal shares a token, the rest is decided after opening."""
     if type(value) is str:
         return b"s" + value.encode("utf-8", "surrogatepass")
     if isinstance(value, float) and not value.is_integer():
-        return b"n" + repr(float(value)).encode("ascii") if value == value else None  # noqa: PLR0124  # NaN equals nothing
+        return b"n" + repr(float(value)).encode("ascii") if value == value else None  # NaN equals nothing
     if isinstance(value, (bool, int, float)):
         return b"n%d" % int(value)
     return None

@@ -1,4 +1,4 @@
-"""One graph with everything that LangGraph persists: scalars, messages, subgraph, Send, interrupt, exception, delta channel; and its canaries."""
+"""One graph with everything that LangGraph persists (scalars, messages, subgraph, Send, interrupt, error, delta), and its canaries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class State(TypedDict):
 def build() -> StateGraph[Any]:
     """The graph, not compiled: start → subgraph → Send to two workers → interrupt → answer."""
     sub = StateGraph(Inner)
-    sub.add_node("deep", lambda state: {"nested": NESTED})
+    sub.add_node("deep", lambda _: {"nested": NESTED})
     sub.add_edge(START, "deep")
 
     def begin(state: State) -> dict[str, Any]:

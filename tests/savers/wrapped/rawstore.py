@@ -1,4 +1,4 @@
-"""The hands of an attacker in the raw store of a SQL saver: every change is made by SQL beside the saver, and undone afterwards. No test is here."""
+"""An attacker's hands in the raw store of a SQL saver: each change is made by SQL beside the saver, and undone. No test is here."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class RawStore:
 
     def checkpoints(self, thread: str) -> list[Key]:
         """Of the root graph, newest first."""
-        sql = f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = {self.placeholder} AND checkpoint_ns = '' "
+        sql = (
+            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = {self.placeholder} AND checkpoint_ns = '' "
+        )
         return [Key(*row) for row in self.query(sql + "ORDER BY checkpoint_id DESC", thread)]
 
     def writes(self, thread: str) -> list[tuple[Any, ...]]:
@@ -127,8 +129,8 @@ class RawStore:
             if copied:
                 names = [name for name in self.columns(self.writes_table) if name not in columns]
                 marks = ", ".join([self.placeholder] * len(columns))
-                sql = f"INSERT INTO {self.writes_table} ({', '.join([*names, *columns])}) SELECT {', '.join(names)}, {marks} FROM {self.writes_table} "
-                self.query(sql + f"WHERE {self._where(_WRITE_KEY)}", *columns.values(), *key)
+                source = f"SELECT {', '.join(names)}, {marks} FROM {self.writes_table} WHERE {self._where(_WRITE_KEY)}"
+                self.query(f"INSERT INTO {self.writes_table} ({', '.join([*names, *columns])}) {source}", *columns.values(), *key)
             else:
                 self._set(self.writes_table, _WRITE_KEY, key, **columns)
             yield
@@ -202,10 +204,14 @@ class SqliteRaw(RawStore):
         tag, raw = value
         if tag in ("json", "pickle", "msgpack+aes"):  # the tag is the whole row's
             with self.kept("checkpoints"):
-                self._set("checkpoints", _CHECKPOINT_KEY, cell.key, type=tag, **({"checkpoint": raw} if not raw.startswith(b"\xc1SLP") else {}))
+                self._set(
+                    "checkpoints", _CHECKPOINT_KEY, cell.key, type=tag, **({"checkpoint": raw} if not raw.startswith(b"\xc1SLP") else {})
+                )
                 yield
             return
-        with self.skeleton(Key(*cell.key), lambda found: {**found, "channel_values": {**found["channel_values"], cell.channel: _made(tag, raw)}}):
+        with self.skeleton(
+            Key(*cell.key), lambda found: {**found, "channel_values": {**found["channel_values"], cell.channel: _made(tag, raw)}}
+        ):
             yield
 
     def _load(self, key: Key) -> dict[str, Any]:
@@ -222,7 +228,9 @@ class SqliteRaw(RawStore):
 
     @contextmanager
     def without_channel(self, key: Key, channel: str) -> Iterator[None]:
-        with self.skeleton(key, lambda found: {**found, "channel_values": {k: v for k, v in found["channel_values"].items() if k != channel}}):
+        with self.skeleton(
+            key, lambda found: {**found, "channel_values": {k: v for k, v in found["channel_values"].items() if k != channel}}
+        ):
             yield
 
     @contextmanager
@@ -281,7 +289,12 @@ class PostgresRaw(RawStore):
         return cursor.fetchall() if cursor.description else []
 
     def columns(self, table: str) -> Sequence[str]:
-        return [row[0] for row in self.query("SELECT column_name FROM information_schema.columns WHERE table_name = %s AND table_schema = current_schema()", table)]
+        return [
+            row[0]
+            for row in self.query(
+                "SELECT column_name FROM information_schema.columns WHERE table_name = %s AND table_schema = current_schema()", table
+            )
+        ]
 
     def adapted(self, table: str, columns: Sequence[str], row: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(self.json(value) if isinstance(value, dict) else value for value in row)
@@ -304,7 +317,9 @@ class PostgresRaw(RawStore):
     @contextmanager
     def without_channel(self, key: Key, channel: str) -> Iterator[None]:
         with self.kept("checkpoint_blobs"):
-            self.query("UPDATE checkpoint_blobs SET type = 'empty', blob = NULL WHERE thread_id = %s AND channel = %s", key.thread_id, channel)
+            self.query(
+                "UPDATE checkpoint_blobs SET type = 'empty', blob = NULL WHERE thread_id = %s AND channel = %s", key.thread_id, channel
+            )
             yield
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
@@ -50,7 +51,9 @@ def _memory(where: Path) -> Iterator[Saver]:
 
 def _dump_memory(where: Path, saver: Saver) -> bytes:
     found = _memories[where]
-    return repr((dict(found.storage), dict(found.writes), dict(found.blobs))).encode() + b"".join(_bytes_in((found.storage, found.writes, found.blobs)))
+    return repr((dict(found.storage), dict(found.writes), dict(found.blobs))).encode() + b"".join(
+        _bytes_in((found.storage, found.writes, found.blobs))
+    )
 
 
 def _bytes_in(value: Any) -> Iterator[bytes]:
@@ -81,7 +84,7 @@ def dump_sqlite(where: Path, saver: Saver | None = None) -> bytes:
 
 @asynccontextmanager
 async def _async_sqlite(where: Path) -> AsyncIterator[Saver]:
-    where.mkdir(exist_ok=True)
+    await asyncio.to_thread(where.mkdir, exist_ok=True)
     async with AsyncSqliteSaver.from_conn_string(str(where / "store.sqlite")) as saver:
         yield saver
 

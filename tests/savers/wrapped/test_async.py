@@ -35,7 +35,9 @@ async def test_a_listing_left_unfinished_does_not_block_a_write(async_target: As
         await asyncio.wait_for(saver.aput_writes(at("9"), [("a", 1)], "task"), timeout=10)
 
 
-async def test_a_sync_call_inside_the_savers_loop_raises_instead_of_waiting_for_itself(async_target: AsyncTarget, seal: Wrap, tmp_path: Path) -> None:
+async def test_a_sync_call_inside_the_savers_loop_raises_instead_of_waiting_for_itself(
+    async_target: AsyncTarget, seal: Wrap, tmp_path: Path
+) -> None:
     async with async_target.make(tmp_path / "store") as inner:
         saver = seal(inner)
         await _filled(saver)
@@ -64,4 +66,6 @@ async def test_many_writers_at_once_lose_nothing(async_target: AsyncTarget, seal
         await asyncio.gather(*(saver.aput_writes(at("1"), [("a", number), ("b", [number])], f"task-{number:02}") for number in range(20)))
         found = await saver.aget_tuple(at())
         assert found is not None
-        assert found.pending_writes == [item for number in range(20) for item in ((f"task-{number:02}", "a", number), (f"task-{number:02}", "b", [number]))]
+        assert found.pending_writes == [
+            item for number in range(20) for item in ((f"task-{number:02}", "a", number), (f"task-{number:02}", "b", [number]))
+        ]

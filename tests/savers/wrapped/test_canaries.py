@@ -1,4 +1,4 @@
-"""Nothing of what a user gives is readable in a raw store, in any encoding that a value could take; and what is readable is what the docs name."""
+"""Nothing that a user gives is readable in a raw store, in any encoding; and what is readable is what the docs name."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_is_readable_is_exactly_what_the_docs_name(seal: Wrap, tmp_path: Pa
         rows = connection.execute("SELECT type, checkpoint, metadata FROM checkpoints").fetchall()
         writes = connection.execute("SELECT type, value, task_path FROM writes").fetchall()
     for tag, checkpoint, metadata in rows:
-        stored = ormsgpack.unpackb(checkpoint, ext_hook=lambda code, data: ormsgpack.unpackb(data))
+        stored = ormsgpack.unpackb(checkpoint, ext_hook=lambda _, data: ormsgpack.unpackb(data))
         assert tag == "msgpack"
         assert stored.keys() <= {"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"}
         assert (stored["versions_seen"], stored["updated_channels"]) == ({}, None)

@@ -40,8 +40,16 @@ async def test_conformance_equals_that_of_the_bare_saver(
     assert sum(passed for passed, _ in bare.values()) > 30
 
 
-async def test_conformance_holds_with_every_option(seal: Callable[..., Any], async_target: AsyncTarget, tmp_path: Path, index_keys: Any) -> None:
+async def test_conformance_holds_with_every_option(
+    seal: Callable[..., Any], async_target: AsyncTarget, tmp_path: Path, index_keys: Any
+) -> None:
     folders = (tmp_path / str(number) for number in count())
     bare = await _results(async_target, lambda saver: saver, folders)
-    options = {"index_keys": index_keys, "hash_thread_ids": True, "hide_names": True, "pad_lengths": True, "search_fields": ["score", "run_id"]}
+    options = {
+        "index_keys": index_keys,
+        "hash_thread_ids": True,
+        "hide_names": True,
+        "pad_lengths": True,
+        "search_fields": ["score", "run_id"],
+    }
     assert await _results(async_target, lambda saver: seal(saver, **options), folders) == bare

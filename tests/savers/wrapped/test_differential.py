@@ -1,4 +1,4 @@
-"""A bare and a sealed saver are driven side by side through random histories, and must answer alike: values, orders, filters, limits, errors.
+"""A bare and a sealed saver, driven side by side through random histories, answer alike: values, orders, filters, limits, errors.
 
 `DIFFERENTIAL_EXAMPLES=2000 pytest tests/savers/wrapped/test_differential.py` looks longer.
 """
@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,7 +31,12 @@ SPACES = ("", "sub:1")
 PLACES = st.sampled_from([*[("t1", "")] * 5, ("t1", "sub:1"), ("t2", "")])  # mostly one, so that histories get long
 CHANNELS = ("a", "b", "counter")
 SCALARS = st.sampled_from(["x", "y", "1", 0, 1, 2, True, False, 1.0, 2.5, None])
-VALUES = st.one_of(SCALARS, st.lists(st.integers(0, 9), max_size=3), st.binary(max_size=4), st.builds(_DeltaSnapshot, st.lists(st.integers(0, 3), max_size=2)))
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(st.integers(0, 9), max_size=3),
+    st.binary(max_size=4),
+    st.builds(_DeltaSnapshot, st.lists(st.integers(0, 3), max_size=2)),
+)
 SCORES = st.one_of(SCALARS, st.just({"deep": [1, {"k": "v"}]}), st.just([1, 2]))
 
 
@@ -40,14 +45,20 @@ def _told(item: Any) -> Any:
     if item is None:
         return None
     metadata = json.loads(json.dumps(item.metadata))
-    return item.config["configurable"], item.checkpoint, metadata, item.parent_config and item.parent_config["configurable"], item.pending_writes
+    return (
+        item.config["configurable"],
+        item.checkpoint,
+        metadata,
+        item.parent_config and item.parent_config["configurable"],
+        item.pending_writes,
+    )
 
 
 class Pair(RuleBasedStateMachine):
     """Two stores of one kind, one of them sealed."""
 
     target: Target
-    options: dict[str, Any] = {}
+    options: ClassVar[dict[str, Any]] = {}
 
     @initialize()
     def open(self) -> None:
@@ -102,8 +113,17 @@ class Pair(RuleBasedStateMachine):
             "v": 4, "id": f"{self.count:08}-0000", "ts": f"2026-01-01T00:00:{self.count % 60:02}", "channel_values": values,
             "channel_versions": versions, "versions_seen": {"node": dict(versions)}, "updated_channels": sorted(new) or None,
         }  # fmt: skip
-        metadata: Any = {"source": source, "step": self.count % 3, "parents": {}, "score": score, "counters_since_delta_snapshot": {"a": (1, 2)}}
-        config: Any = {"configurable": {"thread_id": place[0], "checkpoint_ns": place[1], "user": "ada"}, "metadata": {"run_id": f"r{self.count % 2}"}}
+        metadata: Any = {
+            "source": source,
+            "step": self.count % 3,
+            "parents": {},
+            "score": score,
+            "counters_since_delta_snapshot": {"a": (1, 2)},
+        }
+        config: Any = {
+            "configurable": {"thread_id": place[0], "checkpoint_ns": place[1], "user": "ada"},
+            "metadata": {"run_id": f"r{self.count % 2}"},
+        }
         if base:
             config["configurable"]["checkpoint_id"] = base
         self.both(lambda saver: saver.put(config, {**checkpoint, "channel_values": dict(values)}, dict(metadata), dict(new)))
@@ -117,7 +137,11 @@ class Pair(RuleBasedStateMachine):
             return
         config: Any = {"configurable": {"thread_id": place[0], "checkpoint_ns": place[1], "checkpoint_id": known["id"]}}
         checkpoint: Any = {key: value for key, value in known.items() if key != "parent"}
-        self.both(lambda saver: saver.put(config, {**checkpoint, "channel_values": dict(known["channel_values"])}, {"source": "loop", "step": 9}, {}))
+        self.both(
+            lambda saver: saver.put(
+                config, {**checkpoint, "channel_values": dict(known["channel_values"])}, {"source": "loop", "step": 9}, {}
+            )
+        )
         self.both(lambda saver: _told(saver.get_tuple(config)))
 
     @rule(
@@ -125,7 +149,9 @@ class Pair(RuleBasedStateMachine):
         place=PLACES,
         task=st.sampled_from(["task-1", "task-2", "task-3"]),
         path=st.sampled_from(["", "~a", "~b"]),
-        writes=st.lists(st.tuples(st.sampled_from([*CHANNELS, "__error__", "__interrupt__", "__resume__"]), VALUES), min_size=1, max_size=4),
+        writes=st.lists(
+            st.tuples(st.sampled_from([*CHANNELS, "__error__", "__interrupt__", "__resume__"]), VALUES), min_size=1, max_size=4
+        ),
     )
     def put_writes(self, data: st.DataObject, place: tuple[str, str], task: str, path: str, writes: list[tuple[str, Any]]) -> None:
         known = self.known(data, place)
@@ -149,15 +175,17 @@ class Pair(RuleBasedStateMachine):
         wanted=st.one_of(
             st.none(),
             st.fixed_dictionaries({}, optional={
-                "source": st.sampled_from(["input", "loop"]), "step": st.integers(0, 2), "score": SCORES, "run_id": st.just("r1"), "user": st.just("ada"),
-                "absent": st.sampled_from([None, 1]), "bad'key": st.just(1), "score.deep": st.just([1, {"k": "v"}]),
+                "source": st.sampled_from(["input", "loop"]), "step": st.integers(0, 2), "score": SCORES, "run_id": st.just("r1"),
+                "user": st.just("ada"), "absent": st.sampled_from([None, 1]), "bad'key": st.just(1), "score.deep": st.just([1, {"k": "v"}]),
             }),
         ),
         limit=st.one_of(st.none(), st.integers(0, 3)),
         cursor=st.booleans(),
     )  # fmt: skip
     def list(self, data: st.DataObject, thread: str | None, space: str | None, wanted: Any, limit: int | None, cursor: bool) -> None:
-        config: Any = None if thread is None else {"configurable": {"thread_id": thread} | ({} if space is None else {"checkpoint_ns": space})}
+        config: Any = (
+            None if thread is None else {"configurable": {"thread_id": thread} | ({} if space is None else {"checkpoint_ns": space})}
+        )
         known = self.known(data, (thread or "t1", space or "")) if cursor else None
         before: Any = None if known is None else {"configurable": {"thread_id": thread or "t1", "checkpoint_id": known["id"]}}
         self.both(lambda saver: [_told(item) for item in saver.list(config, filter=wanted, before=before, limit=limit)])
@@ -194,7 +222,11 @@ class Pair(RuleBasedStateMachine):
 @pytest.mark.parametrize("target", [MEMORY, SQLITE, pytest.param(POSTGRES, marks=needs_postgres)], ids=lambda target: target.name)
 @pytest.mark.parametrize("hidden", [False, True], ids=["plain", "every-option"])
 def test_a_sealed_saver_answers_as_the_bare_one(target: Target, hidden: bool) -> None:
-    options = {"index_keys": INDEX, "search_fields": ["score", "run_id"], "pad_lengths": True, "hash_thread_ids": True, "hide_names": True} if hidden else {}
+    options = (
+        {"index_keys": INDEX, "search_fields": ["score", "run_id"], "pad_lengths": True, "hash_thread_ids": True, "hide_names": True}
+        if hidden
+        else {}
+    )
     machine = type("Pair", (Pair,), {"target": target, "options": options})
     slow = target is POSTGRES
     run_state_machine_as_test(
@@ -207,4 +239,3 @@ def test_a_sealed_saver_answers_as_the_bare_one(target: Target, hidden: bool) ->
             print_blob=True,
         ),
     )
-

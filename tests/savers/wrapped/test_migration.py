@@ -113,7 +113,9 @@ def _live_bytes(target: Target, where: Path, inner: Any) -> bytes:
 
 
 @pytest.mark.parametrize("target", STORES, ids=_name)
-def test_with_migration_off_a_planted_old_row_is_refused_and_with_it_on_it_imports_nothing(target: Target, keyring: Keyring, tmp_path: Path) -> None:
+def test_with_migration_off_a_planted_old_row_is_refused_and_with_it_on_it_imports_nothing(
+    target: Target, keyring: Keyring, tmp_path: Path
+) -> None:
     with target.make(tmp_path / "store") as inner:
         SealedSaver(inner, keyring).put(at(), checkpoint("1", {"a": ["x"]}), {}, {"a": 1})
         inner.put(at("1"), checkpoint("2", {"a": Path("/planted")}, {"a": 2}), {}, {"a": 2})

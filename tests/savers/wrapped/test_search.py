@@ -1,4 +1,4 @@
-"""Filters on sealed metadata: declared fields are looked up by keyed tokens, the rest is decided after opening; never a silently empty answer."""
+"""Filters on sealed metadata: declared fields by keyed tokens, the rest after opening; never a silently empty answer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_an_edited_token_is_refused_where_it_is_read(seal: Wrap, tmp_path: Path,
         saver = seal(inner, index_keys=index_keys, search_fields=["customer"])
         _fill(saver, 2)
         connection: Any = inner.conn  # type: ignore[attr-defined]  # a SqliteSaver
-        connection.execute("UPDATE checkpoints SET metadata = (SELECT metadata FROM checkpoints WHERE checkpoint_id = '0') WHERE checkpoint_id = '1'")
+        connection.execute(
+            "UPDATE checkpoints SET metadata = (SELECT metadata FROM checkpoints WHERE checkpoint_id = '0') WHERE checkpoint_id = '1'"
+        )
         with pytest.raises(AuthenticationError):
             _steps(saver.list(at(), filter={"customer": "customer-0"}))
 

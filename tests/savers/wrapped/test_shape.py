@@ -1,4 +1,4 @@
-"""A sealed saver has the shape of the one inside: its methods and no others, its attributes, its contexts; and says what is wrong when it cannot be made."""
+"""A sealed saver has the shape of the one inside: its methods, attributes, contexts; and says why, when it cannot be made."""
 
 from __future__ import annotations
 

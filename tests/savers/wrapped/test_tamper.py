@@ -1,7 +1,8 @@
-"""Whoever can write to the raw store cannot make a sealed saver return what was not stored there: every edit is refused, and nothing runs."""
+"""Whoever can write to the raw store cannot make a sealed saver return what was not stored there, and nothing runs."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pickle
@@ -113,7 +114,7 @@ def test_a_relabelled_cell_is_refused(raw: RawStore, reader: SealedSaver) -> Non
 def test_values_swapped_between_any_two_cells_are_refused(raw: RawStore, reader: SealedSaver) -> None:
     """Threads, namespaces, channels, checkpoints, forks, tasks: every pair of neighbours, and every cell with the first."""
     cells = raw.cells()
-    pairs = [*zip(cells, cells[1:], strict=False), *((cells[0], other) for other in cells[1:])]
+    pairs = [*itertools.pairwise(cells), *((cells[0], other) for other in cells[1:])]
     swapped = 0
     for one, other in pairs:
         if raw.value(one) != raw.value(other):
@@ -141,9 +142,9 @@ def test_an_old_checkpoint_replayed_over_a_newer_one_is_refused(raw: RawStore, r
 
 def test_an_edited_parent_is_refused_and_a_missing_one_is_reported(raw: RawStore, reader: SealedSaver) -> None:
     newest, second, third, *_ = raw.checkpoints("thread-1")
-    with raw.parent(newest, third.checkpoint_id if raw.parent_of(newest) != third.checkpoint_id else second.checkpoint_id):
-        with pytest.raises(AuthenticationError, match="parent"):
-            read_all(reader)
+    other = third if raw.parent_of(newest) != third.checkpoint_id else second
+    with raw.parent(newest, other.checkpoint_id), pytest.raises(AuthenticationError, match="parent"):
+        read_all(reader)
     before = reader.stats()["saver"].get("history_cut", 0)
     with raw.parent(newest, None):
         found = reader.get_tuple({"configurable": {"thread_id": "thread-1"}})
@@ -153,7 +154,8 @@ def test_an_edited_parent_is_refused_and_a_missing_one_is_reported(raw: RawStore
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("source", "input"), ("step", 99), ("parents", {"": "x"}), ("sealpoint", ""), ("sealpoint", "AAAA"), ("sealpoint", None)]
+    ("name", "value"),
+    [("source", "input"), ("step", 99), ("parents", {"": "x"}), ("sealpoint", ""), ("sealpoint", "AAAA"), ("sealpoint", None)],
 )
 def test_edited_metadata_is_refused_readable_keys_too(raw: RawStore, reader: SealedSaver, name: str, value: Any) -> None:
     for key in raw.checkpoints("thread-1")[:3]:
