@@ -74,8 +74,8 @@ def _fields(*parts: bytes) -> bytes:
 class Context:
     """One place, frozen: two contexts with equal `encoded` bytes are the same place.
 
-    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`, `stored_place`, `stored_channel`), one for each kind
-    of cell.
+    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`, `stored_place`,
+    `stored_channel`), one for each kind of cell.
 
     Args:
         kind: what kind of cell it is.

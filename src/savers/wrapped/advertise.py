@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -18,15 +18,25 @@ def has(inner: type, method: str) -> bool:
     return own is not None and own is not getattr(BaseCheckpointSaver, method, None)
 
 
-@functools.cache
+_made: dict[type, type[Any]] = {}
+_making: Final = threading.Lock()
+
+
 def sealed_class(base: type, methods: type, inner: type) -> type[Any]:
-    """The subclass of `base` that stands for `inner`.
+    """The subclass of `base` that stands for `inner`; one for each class, so that equal savers have equal types.
 
     Args:
         base: `SealedSaver`, without any of the methods.
         methods: has every method that a saver can have.
         inner: the inner saver's class.
     """
+    with _making:
+        if inner not in _made:
+            _made[inner] = _class(base, methods, inner)
+        return _made[inner]
+
+
+def _class(base: type, methods: type, inner: type) -> type[Any]:
     names = [*_CONTEXTS, *(prefix + name for name in (*_REQUIRED, *_OPTIONAL) for prefix in ("", "a"))]
     body = {name: methods.__dict__[name] for name in names if has(inner, name)}
     body["__doc__"] = f"A `SealedSaver` around a {inner.__name__}."

@@ -13,7 +13,7 @@ from .drive import Flow
 
 
 def delta_history(core: Core, config: RunnableConfig, channels: Sequence[str]) -> Flow[Mapping[str, DeltaChannelHistory]]:
-    """See `BaseCheckpointSaver.get_delta_channel_history`. A chain that loops (a checkpoint put again under itself) ends where it closes."""
+    """See `BaseCheckpointSaver.get_delta_channel_history`. A chain that loops (a checkpoint put under itself) ends where it closes."""
     writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
     seeds: dict[str, Any] = {}
     remaining = set(channels)

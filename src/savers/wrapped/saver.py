@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -81,8 +81,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise ConfigurationError(
                 f"SealedSaver wraps a LangGraph checkpointer, not {type(inner).__name__}; was it a context manager (`with … as saver`)?"
             )
-        kind: Hashable = type(inner)
-        return super().__new__(sealed_class(SealedSaver, Methods, kind))
+        return super().__new__(sealed_class(SealedSaver, Methods, type(inner)))
 
     def __init__(
         self,
