@@ -126,7 +126,8 @@ class Core:
         optional = {channel: cell for channel, cell in history.cells.items() if channel not in values}
 
         parents = yield from self._parents(config, place, parent, checkpoint["id"])
-        full = {key: value for key, value in get_checkpoint_metadata(config, metadata).items() if key not in self.profile.drops_metadata}
+        merged = get_checkpoint_metadata(config, metadata) if self.profile.merges_config else metadata
+        full = {key: value for key, value in merged.items() if key not in self.profile.drops_metadata}
         skeleton = Skeleton(
             {key: value for key, value in checkpoint.items() if key != "channel_values"},
             full,

@@ -89,7 +89,8 @@ class Listing:
         place = core.opener.place(raw)
         asked = {} if self.config is None else self.config["configurable"]
         ids = raw.config["configurable"]
-        if any(asked.get(key) is not None and str(asked[key]) != str(ids.get(key)) for key in (THREAD, NS)):
+        # Some savers take an empty namespace for any.
+        if any(asked.get(key) and str(asked[key]) != str(ids.get(key)) for key in (THREAD, NS)):
             raise AuthenticationError("the saver listed a checkpoint of another thread or namespace than it was asked for")
         opened = core.opener.open(raw, place, core.cache)
         if self.matcher is not None and not self.matcher(opened.metadata):
@@ -102,7 +103,7 @@ class Listing:
 
 def _with_tokens(core: Core, wanted: Mapping[str, Any], seen: dict[str, Any]) -> tuple[dict[str, Any] | None, ...]:
     """`seen` with the tokens of one declared field for each live index key; only where answers can be joined in order."""
-    if core.tokens is None or core.migrate:  # an old checkpoint has no tokens
+    if core.tokens is None or core.migrate or not core.profile.filters_any_key:  # an old checkpoint has no tokens
         return (seen,)
     filters = [seen]
     for field in core.fields:

@@ -21,12 +21,12 @@ from .cache import OriginCache
 from .cells import Cells
 from .core import Core
 from .drive import arun, run
-from .innerserde import NarrowSerde
+from .innerserde import LegacyLoad
 from .methods import Methods
 from .migration import Coverage, convert, coverage
 from .names import Names
 from .opening import Opener
-from .profile import profile_of
+from .profile import Profile, profile_of
 from .tokens import Tokens, check_fields
 
 INDEX_KEYS: Final = "SEALPOINT_INDEX_KEYS"
@@ -124,7 +124,9 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             cells, opener, OriginCache(cache_bytes), names, profile,
             pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate,
         )  # fmt: skip
-        self._inner = _with_narrow_serde(inner, NarrowSerde(sealing.loads_typed if migrate else None))
+        if migrate and not profile.converts:
+            raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
+        self._inner = _narrowed(inner, profile, sealing.loads_typed if migrate else None)
         self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
         self.serde = sealing
 
@@ -157,7 +159,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         clone._core.opener = self._core.opener.with_cells(cells)
         clone.serde = serde
         if self._core.migrate:
-            clone._inner = _with_narrow_serde(self._inner, NarrowSerde(serde.loads_typed))
+            clone._inner = _narrowed(self._inner, self._core.profile, serde.loads_typed)
         return clone
 
     def coverage(self, thread_id: str | None = None) -> Coverage:
@@ -191,7 +193,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         self._counts[what] += 1
 
     def __repr__(self) -> str:
-        return f"SealedSaver({type(self._inner).__name__})"
+        return f"SealedSaver({type(self).__name__.removeprefix('Sealed')})"
 
 
 def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
@@ -212,11 +214,13 @@ def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens |
     return Tokens(index_keys, scope)
 
 
-def _with_narrow_serde(inner: BaseCheckpointSaver[Any], narrow: NarrowSerde) -> Any:
+def _narrowed(inner: BaseCheckpointSaver[Any], profile: Profile, legacy: LegacyLoad | None) -> Any:
     """A shallow copy of the inner saver in which every serializer is the narrow one."""
-    clone = copy.copy(inner)
+    clone, narrow = copy.copy(inner), profile.serde(legacy)
     for name, value in list(vars(clone).items()):
         if callable(getattr(value, "dumps_typed", None)) and callable(getattr(value, "loads_typed", None)):
             setattr(clone, name, narrow)
     clone.serde = narrow
+    if profile.narrow is not None:
+        profile.narrow(clone)
     return clone
