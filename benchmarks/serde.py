@@ -1,6 +1,6 @@
-"""JsonPlus against LangGraph's JsonPlusSerializer, interleaved, and the whole chain against its EncryptedSerializer: time, size, memory, GIL.
+"""JsonPlus against LangGraph's JsonPlusSerializer, and the whole chain against its EncryptedSerializer: time, size, memory, GIL.
 
-`make bench ARGS=serde`, or `python -m benchmarks.serde [--quick]`. Prints ratios: ours / theirs, smaller is better.
+`make bench ARGS=serde`, or `python -m benchmarks.serde [--quick]`. Prints ratios of interleaved runs: ours / theirs, smaller is better.
 """
 
 from __future__ import annotations
@@ -29,10 +29,53 @@ QUICK = "--quick" in sys.argv
 ROUNDS = 5 if QUICK else 15
 SECONDS = 0.01 if QUICK else 0.05
 MiB = 1 << 20
-WORDS = (
-    "the agent looked up tomorrow's weather in Lisbon and found that rain is likely after noon, so the picnic moves indoors; bring plates, "
-    "a dozen lemons, two kinds of bread, and the blue folder with last year's receipts because accounting asked for it twice already"
-).split()
+WORDS = [
+    "the",
+    "agent",
+    "looked",
+    "up",
+    "tomorrow's",
+    "weather",
+    "in",
+    "Lisbon",
+    "and",
+    "found",
+    "that",
+    "rain",
+    "is",
+    "likely",
+    "after",
+    "noon,",
+    "so",
+    "the",
+    "picnic",
+    "moves",
+    "indoors;",
+    "bring",
+    "plates,",
+    "a",
+    "dozen",
+    "lemons,",
+    "two",
+    "kinds",
+    "of",
+    "bread,",
+    "and",
+    "the",
+    "blue",
+    "folder",
+    "with",
+    "last",
+    "year's",
+    "receipts",
+    "because",
+    "accounting",
+    "asked",
+    "for",
+    "it",
+    "twice",
+    "already",
+]
 
 ours = JsonPlus()
 theirs = JsonPlusSerializer()
@@ -135,7 +178,7 @@ def ratios() -> bool:
 
 
 def chain() -> bool:
-    """zstd and AES-256-GCM included."""
+    """The same with zstd and AES-256-GCM."""
     print("\nthe whole chain / EncryptedSerializer.from_pycryptodome_aes(), 1,000 messages")
     value = {"messages": history(1000)}
     sealed = sealed_serializer(Keyring.generate())
@@ -154,7 +197,9 @@ def chain() -> bool:
     held = True
     for verb, target in (("dumps", 0.75), ("loads", 0.45)):
         ratio = times[verb] / times[f"their {verb}"]
-        held &= row(verb, ratio, f"<= {target}", ratio <= target, f"{times[verb] * 1e6:9.1f} us against {times[f'their {verb}'] * 1e6:9.1f}")
+        held &= row(
+            verb, ratio, f"<= {target}", ratio <= target, f"{times[verb] * 1e6:9.1f} us against {times[f'their {verb}'] * 1e6:9.1f}"
+        )
     ratio = len(mine[1]) / len(other[1])
     return held & row("stored bytes", ratio, "<= 0.3", ratio <= 0.3, f"{len(mine[1]):,} against {len(other[1]):,}")
 

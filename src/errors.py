@@ -10,6 +10,7 @@ class                        what the caller does next                          
 `IntegrityError`             treat the stored data as damaged, forged or moved   4
 `ValueNotStorableError`      change the value, or register a codec for its type  5
 `RetryableError`             try again                                           6
+`NotFoundError`              look elsewhere: nothing has that name               7
 ===========================  ==================================================  =========
 
 Messages name key ids and places, never key bytes and never plaintext. `AuthenticationError` is vague on purpose: which
@@ -59,6 +60,14 @@ class MissingTypeError(ConfigurationError):
 
 class SchemaDriftError(ConfigurationError):
     """A stored object no longer fits its class, and no default or policy says what to do."""
+
+
+class StoreAccessError(ConfigurationError):
+    """The store refuses: no such bucket, no permission, bad credentials, a full disk. The message names what to grant or fix."""
+
+
+class StoreUnsupportedError(ConfigurationError):
+    """The store lacks what this needs, for example conditional writes; use another store, or another way."""
 
 
 # --- supply a key -------------------------------------------------------------------------------------------------
@@ -111,6 +120,10 @@ class DecodeError(IntegrityError):
     """The serialized bytes do not decode: they were not written by this serializer, or were changed since."""
 
 
+class MissingObjectError(IntegrityError):
+    """Something stored refers to an object that is not there any more: restore it from a backup, or go back to an older checkpoint."""
+
+
 # --- the value cannot be stored -----------------------------------------------------------------------------------
 
 
@@ -131,3 +144,23 @@ class RetryableError(SealpointError):
     """A passing fault: nothing is known to be wrong, and the same call may succeed later."""
 
     exit_code = 6
+
+
+class StoreUnavailableError(RetryableError):
+    """The store did not answer, or asked to be called less often, and retries did not help. A write may or may not have happened."""
+
+
+class ConflictError(RetryableError):
+    """A conditional write found another object than it named: read it again and decide anew.
+
+    After a lost answer it may be one's own write that is found, so the body of a compare-and-swap object carries a unique field to compare.
+    """
+
+
+# --- nothing has that name ----------------------------------------------------------------------------------------
+
+
+class NotFoundError(SealpointError):
+    """Nothing is stored under that name."""
+
+    exit_code = 7

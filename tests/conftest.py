@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,6 +13,10 @@ import pytest
 
 import sealpoint
 from sealpoint import Keyring
+from tests import services
+from tests.services import Service
+
+pytest.register_assert_rewrite("tests.stores.contract")
 
 # Contract suites, too, say what differed.
 pytest.register_assert_rewrite(*(f"tests.{part.name}" for part in Path(__file__).parent.iterdir() if part.is_dir()))
@@ -33,3 +39,26 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def keyring() -> Keyring:
     """A new key that seals, and an older one that only opens."""
     return Keyring({"new": secrets.token_bytes(32), "old": secrets.token_bytes(32)}, active="new")
+
+
+@pytest.fixture(scope="session")
+def s3_seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A SeaweedFS server, one for the whole run."""
+    yield from _served(services.seaweedfs(tmp_path_factory.mktemp("weed")))
+
+
+@pytest.fixture(scope="session")
+def s3_moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A moto server, one for the whole run."""
+    yield from _served(services.moto(tmp_path_factory.mktemp("moto")))
+
+
+def _served(server: AbstractContextManager[Service]) -> Iterator[Service]:
+    try:
+        service = server.__enter__()
+    except services.NotInstalledError as exc:
+        pytest.skip(str(exc))
+    try:
+        yield service
+    finally:
+        server.__exit__(None, None, None)

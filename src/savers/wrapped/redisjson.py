@@ -1,7 +1,7 @@
 """The inner serializer of LangGraph's Redis savers, which keep JSON and revive objects outside their serializer; here nothing is revived.
 
-Those savers look for ``{"lc": …}``, ``{"__send__": …}`` and their kind in what they read, and import what it names, before anything could be
-authenticated. So the copy of the saver that we work on gets a class in which only two of their markers are undone, around sealed bytes:
+Those savers look for ``{"lc": …}``, ``{"__send__": …}`` and their kind in what they read, and import what it names, before anything could
+be authenticated. So the copy of the saver that we work on gets a class in which only two of their markers are undone, around sealed bytes:
 ``{"__bytes__": base64}`` and ``{"__delta_snapshot__": true, "value": …}``.
 """
 

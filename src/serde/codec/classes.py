@@ -18,10 +18,10 @@ from .kind import Kind, MalformedError, Reading, UnstorableError, expect, listed
 from .trust import Trust
 
 _SINGLE: Final = {"none": type(None), "any": typing.Any, "ellipsis": Ellipsis, "never": typing.Never}
-_ALIASES: Final = {
+_ALIASES: Final[dict[str, Any]] = {
     name: value
     for name, value in vars(typing).items()
-    if isinstance(value, type(typing.List)) or type(value) is type(typing.Tuple)  # noqa: UP006 - the typing objects themselves are meant
+    if type(value) in (type(typing.List), type(typing.Tuple))  # noqa: UP006 - the typing objects themselves are meant
 }
 _MAX_NESTING: Final = 32  # type arguments within type arguments; type checkers stop far earlier
 
@@ -47,7 +47,7 @@ def name_of(cls: type) -> list[str]:
     """
     module, qualname = cls.__module__, cls.__qualname__
     loaded = sys.modules.get(module)
-    if loaded is not None and vars(loaded).get(qualname) is cls or static_lookup(module, qualname) is cls:
+    if (loaded is not None and vars(loaded).get(qualname) is cls) or static_lookup(module, qualname) is cls:
         return [module, qualname]
     raise UnstorableError(
         "its class cannot be found again under its name: define it at the top of a module (not inside a function), under a name of its own"
@@ -73,7 +73,7 @@ def resolve(module: Any, qualname: Any, trust: Trust) -> type:
             raise MissingTypeError(
                 f"a stored value needs {module}.{qualname}, whose module cannot be imported ({type(exc).__name__}); restore it where it was"
             ) from exc
-    found = static_lookup(module, qualname)
+    found = static_lookup(module, qualname) or trust.classes.get((module, qualname))
     if found is None:
         raise MissingTypeError(f"a stored value needs {module}.{qualname}, which is not there any more; restore it where it was")
     if not isinstance(found, type):
@@ -167,9 +167,9 @@ def _describe(value: Any, depth: int) -> list[Any]:
         return ["union", args]
     if origin is typing.Union:
         return ["optional", args]
-    name = getattr(value, "_name", None)
-    if name in _ALIASES and _ALIASES[name].__origin__ is origin:
-        return ["typing", name, args]
+    alias = getattr(value, "_name", None)
+    if alias in _ALIASES and _ALIASES[alias].__origin__ is origin:
+        return ["typing", alias, args]
     return ["generic", name_of(origin), args]
 
 
@@ -187,7 +187,7 @@ def parse_type(described: Any, trust: Trust, depth: int = 0) -> Any:
     if form in _SINGLE:
         return _SINGLE[form]
     if form == "class":
-        return resolve(*expect(rest, 2), trust)
+        return resolve(*_pair(rest), trust)
     if form == "literal":
         return typing.Literal[tuple(_literal(value) for value in listed(rest[0]))]
     args = tuple(parse_type(arg, trust, depth + 1) for arg in listed(rest[-1]))
@@ -205,13 +205,18 @@ def parse_type(described: Any, trust: Trust, depth: int = 0) -> Any:
         return _ALIASES[rest[0]][args] if rest[0] in _ALIASES else _malformed()
     if form not in ("generic", "model"):
         raise MalformedError
-    owner = resolve(*expect(listed(rest[0]), 2), trust)
+    owner = resolve(*_pair(rest[0]), trust)
     base: Any = BaseModel if form == "model" else typing.Generic
     # The class's own __class_getitem__ could be anything; only pydantic's or typing's is called.
     if next((c for c in owner.__mro__ if "__class_getitem__" in vars(c)), None) is not base:
         raise TypeRefusedError(f"{owner.__module__}.{owner.__qualname__} does not take type arguments in the usual way")
     subscript: Any = getattr(owner, "__class_getitem__")  # noqa: B009 - type checkers do not know it
     return subscript(args if len(args) > 1 else args[0])
+
+
+def _pair(name: Any) -> tuple[Any, Any]:
+    module, qualname = expect(listed(name), 2)
+    return module, qualname
 
 
 def _malformed() -> Any:
@@ -226,5 +231,5 @@ def _decode_types(columns: list[Any], source: Reading) -> list[Any]:
 CLASS: Final = Kind(30, lambda _cls, objs, _out: [[marshal_type(obj) for obj in objs]], _decode_types)
 """A class, or a type expression, as a value."""
 
-SINGLETON: Final = simple(17, lambda value: "ellipsis" if value is Ellipsis else "notimplemented", lambda name: _SINGLETONS[name])
 _SINGLETONS: Final = {"ellipsis": Ellipsis, "notimplemented": NotImplemented}
+SINGLETON: Final = simple(17, lambda value: "ellipsis" if value is Ellipsis else "notimplemented", lambda name: _SINGLETONS[name])

@@ -13,7 +13,7 @@ from typing import Any, Final
 from .buffers import of_bytes, read_bytes
 from .classes import marshal_type, parse_type
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, simple
-from .lift import Octets, Pairs
+from .lift import Octets
 
 
 def indexed(items: Iterable[Any]) -> Iterable[Part]:
@@ -48,7 +48,6 @@ SET: Final = simple(3, list, lambda row: set(listed(row)), indexed)
 FROZENSET: Final = simple(4, list, lambda row: frozenset(listed(row)), indexed)
 DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], lambda row: deque(listed(row[1]), row[0]), indexed)
 ORDERED: Final = simple(26, lambda v: list(chain.from_iterable(v.items())), lambda row: OrderedDict(paired(row)), keyed)
-NAMESPACE: Final = simple(31, vars, lambda row: _namespace(row), lambda v: keyed(vars(v)))
 
 
 def _namespace(row: Any) -> SimpleNamespace:
@@ -57,6 +56,9 @@ def _namespace(row: Any) -> SimpleNamespace:
     made = SimpleNamespace()
     vars(made).update(row)
     return made
+
+
+NAMESPACE: Final = simple(31, vars, _namespace, lambda v: keyed(vars(v)))
 
 
 def _counter(row: Any) -> Counter[Any]:

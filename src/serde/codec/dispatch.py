@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import datetime as dt
 import enum
+import functools
 import re
 import sys
 import types
@@ -14,7 +15,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
@@ -29,7 +30,6 @@ _TYPE_EXPRESSIONS: Final = (
     types.UnionType,
     type(typing.List[int]),  # noqa: UP006 - the type of typing's own aliases is meant
     type(typing.Union[int, str]),  # noqa: UP007 - as above
-    type(typing.Optional[int]),  # noqa: UP007 - as above
     type(typing.Literal[1]),
     type(typing.Any),
 )
@@ -113,7 +113,21 @@ def code_of(cls: type) -> int:
     return kind_of(cls).code
 
 
+_FUNCTIONS: Final = frozenset(
+    {
+        types.FunctionType,
+        types.BuiltinFunctionType,
+        types.MethodType,
+        types.MethodWrapperType,
+        types.WrapperDescriptorType,
+        functools.partial,
+    }
+)
+
+
 def _classified(cls: type) -> Kind:
+    if cls in _FUNCTIONS:
+        raise UnstorableError("functions are not stored, because reading must not decide what is run; store a name and look it up")
     if issubclass(cls, type):
         return classes.CLASS
     if issubclass(cls, enum.Enum):
@@ -130,15 +144,10 @@ def _classified(cls: type) -> Kind:
     if issubclass(cls, (ZoneInfo, dt.tzinfo)):
         raise UnstorableError("time zones other than zoneinfo's and datetime.timezone are not stored; use zoneinfo.ZoneInfo")
     if subclasses.base_of(cls) is not None:
-        subclasses_layout(cls)
+        subclasses.subclass_layout(cls)
         return subclasses.SUBCLASS
     instances.instance_layout(cls)
     return instances.INSTANCE
-
-
-def subclasses_layout(cls: type) -> Any:
-    """The layout of a builtin type's subclass; see `layout_of`."""
-    return subclasses.layout_of(cls, subclasses.NATIVE)
 
 
 def _numeric(cls: type) -> Kind | None:

@@ -14,9 +14,7 @@ from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
 from .layout import Layout, layout_of
 
 _CODE: Final = 45
-_SKIPPED: Final = frozenset(
-    {"__traceback__", "__dict__", "args", "obj", "__cause__", "__context__", "__suppress_context__", "characters_written", "exceptions"}
-)
+_SKIPPED: Final = frozenset({"args", "characters_written", "exceptions", "obj"})
 _OWN: Final = vars(BaseException)
 _get_args: Final = _OWN["args"].__get__
 _get_dict: Final = _OWN["__dict__"].__get__
@@ -24,7 +22,7 @@ _set_dict: Final = _OWN["__dict__"].__set__
 
 
 def _builtin(cls: type) -> frozenset[type]:
-    return frozenset(base for base in cls.__mro__ if base.__module__ == "builtins" and not base.__flags__ & (1 << 9))
+    return frozenset(base for base in cls.__mro__ if base.__module__ == "builtins" and base is not object)
 
 
 def exception_layout(cls: type) -> Layout:
@@ -38,12 +36,12 @@ def exception_layout(cls: type) -> Layout:
 
 def _members(cls: type) -> dict[str, Any]:
     """What builtin exceptions keep natively: ``errno``, ``code``, ``value`` and the like."""
-    found: dict[str, Any] = {}
-    for base in _builtin(cls):
-        for name, member in vars(base).items():
-            if name not in _SKIPPED and isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-                found[name] = member
-    return found
+    return {
+        name: member
+        for base in _builtin(cls)
+        for name, member in vars(base).items()
+        if name not in _SKIPPED and name[:2] != "__" and isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType))
+    }
 
 
 def _row(obj: Any, members: dict[str, Any], layout: Layout) -> list[Any]:
@@ -104,8 +102,10 @@ def _made(cls: Any, row: Any, members: dict[str, Any], setters: dict[str, Any]) 
 def _bare(cls: Any, args: tuple[Any, ...]) -> Any:
     if issubclass(cls, BaseExceptionGroup):
         return BaseExceptionGroup.__new__(cls, *args)
-    base = next(base for base in cls.__mro__ if base.__module__ == "builtins" and not base.__flags__ & (1 << 9))
-    return base.__new__(cls, *args) if not issubclass(cls, OSError) else OSError.__new__(cls)
+    if issubclass(cls, OSError):
+        # With arguments it would answer an instance of another class.
+        return OSError.__new__(cls)
+    return next(base for base in cls.__mro__ if base.__module__ == "builtins").__new__(cls, *args)
 
 
 def _parts(obj: Any) -> list[Part]:

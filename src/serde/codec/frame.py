@@ -47,8 +47,9 @@ def reference_to(marker: bytes) -> bytes:
     return b"\xd7\x01" + marker
 
 
+_forget_markers = _markers.clear
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_markers.clear)
+    os.register_at_fork(after_in_child=_forget_markers)
 
 
 def marshal(marker: bytes, documents: list[bytes], buffers: list[BufferSource]) -> bytes:

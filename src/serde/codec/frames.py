@@ -1,6 +1,6 @@
-"""pandas frames, series, indexes, arrays and scalars, taken apart into numpy arrays and rebuilt; what does not come back the same is refused.
+"""Frames, series, indexes, arrays and scalars of pandas, taken apart into numpy arrays; what does not come back the same is refused.
 
-pandas has many ways to be almost equal, so every frame, series, index and array is rebuilt on writing and compared, dtypes and flags included.
+pandas has many ways to be almost equal, so each is rebuilt on writing and compared, dtypes and flags included.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _array_parts(array: Any) -> list[Any]:
     if isinstance(dtype, pd.DatetimeTZDtype):
         return ["zoned", np.asarray(array.asi8), dtype.unit, dtype.tz]
     if isinstance(dtype, pd.PeriodDtype):
-        return ["period", np.asarray(array.asi8), dtype.freq.freqstr]
+        return ["period", np.asarray(array.asi8), dtype.name.removeprefix("period[").removesuffix("]")]
     if isinstance(dtype, pd.IntervalDtype):
         return ["interval", _index_parts(array.left), _index_parts(array.right), array.closed]
     if isinstance(dtype, pd.StringDtype):

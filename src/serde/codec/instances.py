@@ -1,4 +1,4 @@
-"""Instances of classes written in Python: dataclasses, attrs, pydantic v1, plain ones; stored as their state, restored without calling them."""
+"""Instances of dataclasses, attrs classes, pydantic v1 models and plain classes: stored as their state, restored without calling them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     dicts = None if layout.get_dict is None else list(map(layout.get_dict, objs))
     if dicts is not None and any(CACHED_HASH in state for state in dicts):
         dicts = [{**state, CACHED_HASH: None} for state in dicts]
-    slots = list(map(layout.read_slots, objs)) if layout.slots else None
+    slots = list(map(layout.read_slots, objs)) if layout.slots or dicts is None else None
     return [marshal_class(cls), _fields(cls), dicts, slots, len(objs)]
 
 
@@ -57,10 +57,10 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     current = _fields(cls)
     if fields != current:
         _adapt(cls, layout, fields, current, dicts, slots, source)
-    made = list(map(object.__new__, repeat(cls, count)))
+    made: list[Any] = list(map(object.__new__, repeat(cls, count)))
     if dicts is not None:
         if layout.set_dict is None:
-            dicts, slots = None, _into_slots(dicts, slots)
+            slots = _into_slots(dicts, slots)
         else:
             _drain(map(layout.set_dict, made, dicts))
     if slots is not None:
@@ -112,27 +112,34 @@ def _is_v1_model(cls: type) -> bool:
     return v1 is not None and issubclass(cls, v1.BaseModel)
 
 
-def _defaults(cls: type) -> drift.Defaults:
-    found: dict[str, Callable[[Any], Any]] = {}
+def _defaults(cls: Any) -> drift.Defaults:
     if dataclasses.is_dataclass(cls):
-        for field in dataclasses.fields(cls):
-            if field.default is not dataclasses.MISSING:
-                found[field.name] = lambda _state, value=field.default: value
-            elif field.default_factory is not dataclasses.MISSING:
-                found[field.name] = lambda _state, make=field.default_factory: make()
-    elif _is_v1_model(cls):
-        for name, v1_field in cls.__fields__.items():  # type: ignore[attr-defined]  # every pydantic v1 model has it
-            if not v1_field.required:
-                found[name] = lambda _state, one=v1_field: one.get_default()
-    else:
-        import attr
+        return _dataclass_defaults(cls)
+    if _is_v1_model(cls):
+        return {name: drift.made_by(field.get_default) for name, field in cls.__fields__.items() if not field.required}
+    return _attrs_defaults(cls)
 
-        for attribute in getattr(cls, "__attrs_attrs__", ()):
-            default = attribute.default
-            if isinstance(default, attr.Factory) and not default.takes_self:  # type: ignore[arg-type]  # attr.Factory is a class at run time
-                found[attribute.name] = lambda _state, make=default.factory: make()
-            elif default is not attr.NOTHING and not isinstance(default, attr.Factory):  # type: ignore[arg-type]  # as above
-                found[attribute.name] = lambda _state, value=default: value
+
+def _dataclass_defaults(cls: Any) -> drift.Defaults:
+    found: dict[str, Callable[[Any], Any]] = {}
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING:
+            found[field.name] = drift.always(field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            found[field.name] = drift.made_by(field.default_factory)
+    return found
+
+
+def _attrs_defaults(cls: Any) -> drift.Defaults:
+    found: dict[str, Callable[[Any], Any]] = {}
+    for attribute in getattr(cls, "__attrs_attrs__", ()):
+        default = attribute.default
+        if type(default).__name__ == "Factory":
+            # One that takes the unfinished object is code of the class; such a field counts as having no default.
+            if not default.takes_self:
+                found[attribute.name] = drift.made_by(default.factory)
+        elif default is not sys.modules["attr"].NOTHING:
+            found[attribute.name] = drift.always(default)
     return found
 
 

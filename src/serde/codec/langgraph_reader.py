@@ -1,9 +1,10 @@
-"""Reads what LangGraph's JsonPlusSerializer wrote: tags null, bytes, bytearray, json and msgpack; it builds allowed types only, and never writes.
+"""Reads what LangGraph's JsonPlusSerializer wrote (null, bytes, bytearray, json, msgpack), of allowed types only; it never writes.
 
-Formats (langgraph-checkpoint 4.3.2, serde/jsonplus.py): msgpack with Ext codes 0 class(arg), 1 class(*args), 2 class(**kwargs), 3 class.method(arg),
-4 pydantic v1, 5 pydantic v2, 6 numpy array, 7 delta snapshot, each a packed (module, name, argument[, method]); JSON with ``{"lc": 2, …}`` for
-constructors and ``{"lc": 1, …}`` for LangChain's own. Those formats store constructor arguments, so constructors run here, unlike in msgpack1; which
-is why a name that is not allowed is refused before it is imported. LangGraph's reader answers None or raw data in such cases; this one raises.
+Formats (langgraph-checkpoint 4.3.2, serde/jsonplus.py): msgpack with Ext codes 0 class(arg), 1 class(*args), 2 class(**kwargs),
+3 class.method(arg), 4 pydantic v1, 5 pydantic v2, 6 numpy array, 7 delta snapshot, each a packed (module, name, argument[, method]);
+JSON with ``{"lc": 2, …}`` for constructors and ``{"lc": 1, …}`` for LangChain's own. Those formats store constructor arguments, so
+constructors run here, unlike in msgpack1; which is why a name that is not allowed is refused before it is imported. LangGraph's reader
+answers None or raw data in such cases; this one raises.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import ormsgpack
 
@@ -48,7 +49,7 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
         return reader.json(data) if tag == "json" else reader.msgpack(data)
     except SealpointError:
         raise
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - whatever a constructor raises on stored arguments, the value does not decode
         if reader.refusal is not None:
             raise reader.refusal from None
         raise DecodeError(f"{_DAMAGED} ({type(exc).__name__})") from None
@@ -59,6 +60,8 @@ class _Reader:
 
     def __init__(self, trust: Trust) -> None:
         self._trust = trust
+        # An envelope in JSON does not show who wrote it: an authenticated one may be what a user posted. So a list is always needed.
+        self._listed = trust if trust.names is not None else Trust()
         self._depth = 0
         self.refusal: SealpointError | None = None
 
@@ -87,6 +90,8 @@ class _Reader:
             return _DeltaSnapshot(value)
         if code == 6:
             return _array(*value)
+        if code not in range(6):
+            raise MalformedError
         module, name, argument = value[:3]
         if (module, name) == ("re", "compile") and code == 1:
             return _pattern(*argument)
@@ -103,31 +108,28 @@ class _Reader:
             return cls(*argument)
         if code == 2:
             return cls(**argument)
-        if code in (4, 5):
-            return _model(cls, argument, "construct" if code == 4 else "model_construct")
-        raise MalformedError
+        return _model(cls, argument, "construct" if code == 4 else "model_construct")
 
     def _class(self, module: Any, name: Any) -> Any:
-        """The class; LangGraph wrote `__name__`, so a nested class is found only by the module's own dictionary, or by its qualified name."""
+        """The class. LangGraph wrote `__name__`, so a nested class is found only if the list of allowed types has it as a class."""
         return resolve(module, name, self._trust)
 
     # --- json --------------------------------------------------------------------------------------------------------
 
     def json(self, data: bytes) -> Any:
-        return json.loads(data, object_hook=self._revived)
+        # As text: given bytes, json guesses among encodings.
+        return json.loads(str(data, "utf-8"), object_hook=self._revived)
 
     def _revived(self, value: Mapping[str, Any]) -> Any:
-        """An object for a constructor envelope of an allowed type; anything else stays the dict it is, because a user can post such a dict."""
+        """An object for the envelope of an allowed type; any other stays the dict that it is, because a user can post such a dict."""
         names = value.get("id")
         if value.get("type") != "constructor" or value.get("lc") not in (1, 2) or not _is_path(names):
             return value
         module, name = ".".join(names[:-1]), names[-1]
         if value["lc"] == 1:
             module, name = _langchain_home(names) or (module, name)
-        if not self._trust.allows(module, name) or self._trust.names is None:
-            # Without a list, JSON is data: it carries no sign of who wrote it.
-            if self._trust.names is not None or not Trust().allows(module, name):
-                return value
+        if not self._listed.allows(module, name):
+            return value
         if (module, name) == ("re", "compile"):
             return _pattern(*value.get("args", ()))
         cls = self._class(module, name)
@@ -136,7 +138,7 @@ class _Reader:
         return cls(*(value.get("args") or ()), **(value.get("kwargs") or {}))
 
 
-def _is_path(names: Any) -> bool:
+def _is_path(names: Any) -> TypeGuard[list[str]]:
     return type(names) is list and len(names) >= 2 and all(type(part) is str for part in names)
 
 
@@ -164,7 +166,7 @@ def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:
-    dtype = arrays.numpy().dtype(described)
+    dtype = arrays.simple_dtype(described)
     if dtype.hasobject:
         raise DecodeError(
             "a value that LangGraph wrote holds a numpy object array, which it stored as memory addresses; its contents are lost"

@@ -82,8 +82,6 @@ def layout_of(cls: type, native: frozenset[type]) -> Layout:
 def _examine(cls: type, native: frozenset[type]) -> Layout:
     if cls in copyreg.dispatch_table:
         raise UnstorableError("its class is registered with copyreg; register a codec for it: JsonPlus().register(…)")
-    for name in _OPINIONS:
-        _check_opinion(cls, name, native)
     slots: dict[str, Any] = {}
     dict_owner: Any = None
     for base in cls.__mro__:
@@ -99,17 +97,20 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
             if name in slots:
                 raise UnstorableError(f"its class has two slots named {name!r}")
             slots[name] = member
+    for name in _OPINIONS:
+        _check_opinion(cls, name, native)
     for base in cls.__mro__:
         if "__dict__" in vars(base):
             dict_owner = vars(base)["__dict__"]
             break
     if dict_owner is not None and not isinstance(dict_owner, (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise UnstorableError("its class redefines __dict__")
+    if cls.__dictoffset__ == 0:
+        dict_owner = None
     slots.pop("__dict__", None)
-    has_dict = dict_owner is not None and cls.__dictoffset__ != 0
     return Layout(
-        dict_owner.__get__ if has_dict else None,
-        dict_owner.__set__ if has_dict else None,
+        getattr(dict_owner, "__get__", None),
+        getattr(dict_owner, "__set__", None),
         tuple((name, member.__get__, member.__set__) for name, member in slots.items()),
     )
 

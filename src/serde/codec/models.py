@@ -90,7 +90,7 @@ def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
 
 
 def _column(objs: list[Any], get: Callable[[Any], Any]) -> Any:
-    """Extra or private values: nil where all are None, 0 where all are empty, 1 where all are unset (the usual cases); False for a single unset one."""
+    """Extra or private values: nil where all are None, 0 where all are empty, 1 where all are unset; else a list, with False for unset."""
     try:
         values = list(map(get, objs))
     except AttributeError:
@@ -138,7 +138,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
             numbers = list(range(count))
             privates = _adapt(cls, fields, mine, dicts, sets, privates, source)
         classes.append(cls)
-    made = list(map(object.__new__, spread(which, classes, count)))
+    made: list[Any] = list(map(object.__new__, spread(which, classes, count)))
     _drain(map(_set_dict, made, dicts))
     _drain(map(_set_set, made, map(set, spread(numbers, sets, count))))
     _set_column(made, extras, _set_extra)
@@ -188,7 +188,12 @@ def _field_default(field: Any) -> Callable[[Any], Any]:
 
 
 def _private_default(attribute: Any) -> Callable[[Any], Any]:
-    return lambda _state: attribute.get_default()
+    factory = attribute.default_factory
+    if factory is None:
+        return lambda _state: attribute.get_default()
+    if getattr(attribute, "default_factory_takes_validated_data", False):
+        return factory  # type: ignore[no-any-return]  # the class's own function
+    return drift.made_by(factory)
 
 
 def _parts(obj: Any) -> list[Part]:

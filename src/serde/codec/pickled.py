@@ -1,4 +1,4 @@
-"""The pickle fallback: for single objects that nothing else stores, where the user asked for it, checked on writing; never read unauthenticated."""
+"""The pickle fallback: for single objects that nothing else stores, on request, checked on writing; never read unauthenticated."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ def _pickled(obj: Any) -> bytes:
     try:
         raw = pickle.dumps(obj, _PROTOCOL)
         again = pickle.loads(raw)  # noqa: S301 - bytes that were made in the line above
-    except Exception as exc:
-        raise UnstorableError(
-            f"pickle does not store it either ({type(exc).__name__}); store its data, or register a codec for its class", obj
-        ) from None
+    except Exception as exc:  # noqa: BLE001 - reduce methods raise what they like
+        reason = f"pickle does not store it either ({type(exc).__name__}); store its data, or register a codec for its class"
+        raise UnstorableError(reason, obj) from None
     if type(again) is not type(obj) or not _alike(obj, again, raw):
         raise UnstorableError("pickle changes it; store its data, or register a codec for its class", obj)
     return raw
 
 
 def _alike(obj: Any, again: Any, raw: bytes) -> bool:
+    if pickle.dumps(again, _PROTOCOL) == raw:
+        return True
     try:
-        if bool(obj == again):
-            return True
+        return bool(obj == again)
     except Exception:  # noqa: BLE001 - a comparison that raises decides nothing
-        pass
-    return pickle.dumps(again, _PROTOCOL) == raw
+        return False
 
 
 def _decode(columns: list[Any], source: Reading) -> list[Any]:

@@ -1,4 +1,4 @@
-"""msgpack1 bytes to an object: documents from the last to the first, each unpacked in one native call; the types are the kinds' business."""
+"""Bytes of msgpack1 to an object: documents from the last to the first, one native call each; the types are the kinds' business."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
         raise DecodeError(_DAMAGED) from exc
     except UnstorableError as exc:
         raise DecodeError(f"{_DAMAGED} ({exc.reason})") from None
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - whatever rebuilding raises on hostile bytes, the value does not decode
         # The text of a foreign error can quote the value, so only its type is passed on.
         raise DecodeError(f"{_DAMAGED} ({type(exc).__name__})") from None
 

@@ -28,13 +28,18 @@ class Codec:
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.cls, type) or self.cls in NOT_REGISTRABLE:
-            raise ConfigurationError(
-                "a codec is registered for a class of yours; the builtin scalars and containers have their forms already"
-            )
-        if not callable(self.encode) or not callable(self.decode):
-            raise ConfigurationError(f"the codec for {self.cls.__qualname__} needs two functions: encode and decode")
+
+def codec_for(cls: type, encode: Callable[[Any], Any], decode: Callable[[Any], Any], name: str | None) -> Codec:
+    """The codec of these parts.
+
+    Raises:
+        ConfigurationError: `cls` is not a class that can have one, or a function is missing.
+    """
+    if not isinstance(cls, type) or cls in NOT_REGISTRABLE:
+        raise ConfigurationError("a codec is registered for a class of yours; builtin scalars and containers have their forms already")
+    if not callable(encode) or not callable(decode):
+        raise ConfigurationError(f"the codec for {cls.__qualname__} needs two functions: encode and decode")
+    return Codec(name or f"{cls.__module__}.{cls.__qualname__}", cls, encode, decode)
 
 
 def _encode(cls: type, objs: list[Any], out: Writing) -> list[Any]:

@@ -1,6 +1,7 @@
 """Subclasses of builtin types: the builtin value, read through the base, and the state on top of it.
 
-Restoring makes the builtin part with the base's own ``__new__`` and methods and puts the state beside it; nothing that the subclass overrides is called.
+Restoring makes the builtin part with the base's own ``__new__`` and methods, and puts the state beside it; nothing that the subclass
+overrides is called.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from .containers import flat, indexed, keyed, marshal_factory, paired
 from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
-
 
 _CODE: Final = 43
 
@@ -128,6 +128,15 @@ def base_of(cls: type) -> type | None:
     return next((base for base in cls.__mro__ if base in BASES), None)
 
 
+def subclass_layout(cls: type) -> Layout:
+    """The layout of a builtin type's subclass.
+
+    Raises:
+        UnstorableError: its instances are more than the builtin value and state.
+    """
+    return layout_of(cls, NATIVE)
+
+
 def read_dict(layout: Layout, obj: Any) -> Any:
     """The ``__dict__`` of an instance, or nil where it has none or an empty one."""
     return (layout.get_dict(obj) or None) if layout.get_dict is not None else None
@@ -143,11 +152,11 @@ def write_dict(layout: Layout, obj: Any, state: Any) -> None:
 
 
 def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
-    layout = layout_of(cls, NATIVE)
+    layout = subclass_layout(cls)
     base = base_of(cls)
-    give = BASES[base].give if base is not None else None
-    if give is None:
+    if base is None:
         raise MalformedError
+    give = BASES[base].give
     fields = _fields(cls)
     states = [[read_dict(layout, obj), layout.read_slots(obj) if layout.slots else None] for obj in objs]
     return [marshal_class(cls), fields, list(map(give, objs)), states if any(a or b for a, b in states) else None]
@@ -159,7 +168,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     base = base_of(cls)
     if base is None:
         raise MalformedError
-    layout = layout_of(cls, NATIVE)
+    layout = subclass_layout(cls)
     if fields != _fields(cls):
         values = _adapted(cls, fields, listed(values), source)
     made = [BASES[base].take(cls, value, source) for value in listed(values)]
@@ -186,10 +195,13 @@ def _adapted(cls: type, stored: Any, values: list[Any], source: Reading) -> list
     current = _fields(cls)
     if type(stored) is not str or current is None:
         raise MalformedError
-    defaults = {name: (lambda _state, value=value: value) for name, value in getattr(cls, "_field_defaults", {}).items()}
+    defaults = {name: drift.always(value) for name, value in getattr(cls, "_field_defaults", {}).items()}
     states = [dict(zip(stored.split("\n"), row, strict=True)) for row in values]
     drift.adapt(cls, stored, current, states, defaults, source.drift)
     return [[state[name] for name in current.split("\n")] for state in states]
+
+
+_ITERATE: Final[dict[Any, Callable[[Any], Any]]] = {base: base.__iter__ for base in (tuple, list, set, frozenset, deque)}
 
 
 def _parts(obj: Any) -> list[Part]:
@@ -197,11 +209,11 @@ def _parts(obj: Any) -> list[Part]:
     parts: list[Part] = []
     if base in (dict, OrderedDict, defaultdict, Counter):
         parts.extend(keyed(obj))
-    elif base in (tuple, list, set, frozenset, deque):
+    elif base in _ITERATE:
         names = getattr(type(obj), "_fields", None)
-        items = list(indexed(base.__iter__(obj)))  # type: ignore[union-attr]  # these bases have it
+        items = list(indexed(_ITERATE[base](obj)))
         parts.extend([(f".{name}", item) for name, (_step, item) in zip(names, items, strict=False)] if type(names) is tuple else items)
-    layout = layout_of(type(obj), NATIVE)
+    layout = subclass_layout(type(obj))
     parts.extend(keyed(read_dict(layout, obj) or {}))
     parts.extend(keyed(layout.read_slots(obj)))
     return parts

@@ -19,8 +19,8 @@ def datetime_row(value: dt.datetime) -> list[Any]:
 
 def datetime_from(cls: type[dt.datetime], row: list[Any]) -> dt.datetime:
     """The datetime of those fields, made by the base class even for a subclass."""
-    *fields, fold, zone = row
-    return dt.datetime.__new__(cls, *fields, tzinfo=_zone(zone), fold=fold)
+    year, month, day, hour, minute, second, microsecond, fold, zone = row
+    return dt.datetime.__new__(cls, year, month, day, hour, minute, second, microsecond, _zone(zone), fold=fold)
 
 
 def time_row(value: dt.time) -> list[Any]:
@@ -30,8 +30,8 @@ def time_row(value: dt.time) -> list[Any]:
 
 def time_from(cls: type[dt.time], row: list[Any]) -> dt.time:
     """The time of those fields."""
-    *fields, fold, zone = row
-    return dt.time.__new__(cls, *fields, tzinfo=_zone(zone), fold=fold)
+    hour, minute, second, microsecond, fold, zone = row
+    return dt.time.__new__(cls, hour, minute, second, microsecond, _zone(zone), fold=fold)
 
 
 def date_row(value: dt.date) -> list[int]:

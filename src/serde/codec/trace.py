@@ -18,7 +18,7 @@ KindOf = Callable[[Any], Kind]
 
 
 def path_to(root: Any, culprit: Any, kind_of: KindOf, out: Writing) -> str:
-    """The path of `culprit`, such as ``state.conn.lock``; keys that do not look like names are shown as positions, because they can be private."""
+    """The path of `culprit`, such as ``state.conn.lock``; keys that do not look like names are positions, because they can be private."""
     steps: dict[int, tuple[int, str]] = {id(root): (0, _ROOT)}
     kept: list[Any] = [root]  # ids are only unique among objects that are alive
     for obj in kept:
@@ -45,7 +45,8 @@ def cycle_path(root: Any, kind_of: KindOf, out: Writing) -> str | None:
         if parts is None:
             if id(obj) in inside:
                 return _cut([*path, step])
-            if type(obj) in _LEAVES or id(obj) in done:
+            if type(obj) in _LEAVES or type(obj) in out.codecs or id(obj) in done:
+                # What a user's codec makes of an object can be new every time, without end; the limit on depth stops that.
                 continue
             kept.append(obj)
             inside.add(id(obj))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,6 +64,7 @@ OWN_SAFE: Final[frozenset[Name]] = frozenset(
         ("pydantic.types", "SecretStr"),
         ("pydantic.types", "SecretBytes"),
         ("types", "SimpleNamespace"),
+        ("uuid", "SafeUUID"),
         *(("numpy", name) for name in ("matrix", "recarray", "record")),
         *(("numpy.rec", name) for name in ("recarray", "record")),
     }
@@ -71,28 +72,40 @@ OWN_SAFE: Final[frozenset[Name]] = frozenset(
 """Types that hold data and do nothing when built from their state."""
 
 
-def names_of(types: Iterable[type | tuple[str, ...]]) -> frozenset[Name]:
-    """The names that a list of types stands for.
-
-    Raises:
-        ConfigurationError: an entry is neither a class nor a pair of module and name.
-    """
-    found: set[Name] = set()
-    for entry in types:
-        if isinstance(entry, type):
-            found.add((entry.__module__, entry.__qualname__))
-        elif isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
-            found.add((entry[0], entry[1]))
-        else:
-            raise ConfigurationError(f"an allowed type is a class or (module, name), not {type(entry).__name__}")
-    return frozenset(found)
-
-
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a payload may name: everything (`names` is None), or the safe types and `names`."""
+    """What a payload may name: everything (`names` is None), or the safe types and `names`.
+
+    Args:
+        names: module and name, qualified or not.
+        classes: the classes among them that were given as such; they are found even where their stored name leads nowhere.
+    """
 
     names: frozenset[Name] | None = field(default_factory=frozenset)
+    classes: Mapping[Name, type] = field(default_factory=dict)
+
+    @classmethod
+    def in_types(cls, types: Iterable[type | tuple[str, ...]]) -> Trust:
+        """Trust in a list of classes and (module, name) pairs.
+
+        Raises:
+            ConfigurationError: an entry is neither.
+        """
+        names: set[Name] = set()
+        classes: dict[Name, type] = {}
+        for entry in types:
+            if isinstance(entry, type):
+                classes[entry.__module__, entry.__qualname__] = classes[entry.__module__, entry.__name__] = entry
+            elif isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
+                names.add((entry[0], entry[1]))
+            else:
+                raise ConfigurationError(f"an allowed type is a class or (module, name), not {type(entry).__name__}")
+        return cls(frozenset({*names, *classes}), classes)
+
+    def and_also(self, other: Trust) -> Trust:
+        """Trust in what either of the two allows."""
+        names = None if self.names is None or other.names is None else self.names | other.names
+        return Trust(names, {**self.classes, **other.classes})
 
     def allows(self, module: str, qualname: str) -> bool:
         """Whether the name may be resolved. The last part of a qualified name matches too, as LangGraph writes it."""

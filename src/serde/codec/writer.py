@@ -1,7 +1,7 @@
-"""An object to msgpack1 bytes: documents, each packed in one native call; the types are the kinds' business.
+"""An object to bytes of msgpack1: documents, each packed in one native call; the types are the kinds' business.
 
-The first document is the object, with a reference where `default()` was asked. What was found there is grouped by class and becomes the next
-document, and so on until nothing is left: no recursion, and what is plain never passes through Python.
+The first document is the object, with a reference where `default()` was asked. What was found there is grouped by class and becomes the
+next document, and so on until nothing is left: no recursion, and what is plain never passes through Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import has_large_bytes_on_top, is_exact, is_exact_and_plain, shows_no_trace
+from .scan import has_large_bytes_on_top, is_exact, shows_no_trace
 
 MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
 MAX_DOCUMENTS: Final = 255  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
@@ -54,7 +54,7 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 def _written(obj: Any, out: Writing) -> bytes:
     slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
     marker, documents, unproved = _documents(obj, out, slow)
-    if unproved and not _proved(unproved, len(documents)):
+    if unproved and not is_exact(list(chain.from_iterable(unproved.values()))):
         suspects = frozenset(number for number, parts in unproved.items() if not is_exact(parts))
         out.buffers.clear()
         marker, documents, _ = _documents(obj, out, slow | suspects)
@@ -63,12 +63,6 @@ def _written(obj: Any, out: Writing) -> bytes:
 
 _NOTHING: Final[frozenset[int]] = frozenset()
 _ROOT_ONLY: Final = frozenset({0})
-
-
-def _proved(unproved: dict[int, list[Any]], documents: int) -> bool:
-    if documents == 1:
-        return is_exact_and_plain(unproved[0][0])
-    return is_exact(list(chain.from_iterable(unproved.values())))
 
 
 def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, list[bytes], dict[int, list[Any]]]:
@@ -83,7 +77,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             marker = frame.fresh_marker()
             reference = ormsgpack.Ext(frame.REFERENCE, marker)
         found.append(part)
-        return reference
+        return reference  # type: ignore[no-any-return]  # it starts as None
 
     documents: list[bytes] = []
     unproved: dict[int, list[Any]] = {}
@@ -216,9 +210,11 @@ def _group(cls: type, objs: list[Any], out: Writing, kind: Kind | None = None) -
 
 
 def _first_refused(cls: type, objs: list[Any], out: Writing, kind: Kind | None) -> Any:
-    for obj in objs if kind is not None and len(objs) > 1 else ():
+    if kind is None:
+        return objs[0]
+    for obj in objs:
         try:
-            kind.encode(cls, [obj], Writing(out.codecs, out.pickle))
+            kind.encode(cls if not kind.mixed else type(obj), [obj], Writing(out.codecs, out.pickle))
         except UnstorableError:
             return obj
     return objs[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
@@ -112,9 +113,9 @@ def test_what_would_be_revived_is_refused_and_nothing_runs(raw: tuple[SealedSave
     planted = [revived, {"__send__": True, "node": "x", "arg": revived}, [revived], {"__bytes__": revived}, "plain", None, 7]
     for key, document in _newest(where):
         for value in planted:
-            with _edited(key, lambda found, value=value: found["checkpoint"]["channel_values"].update(text=value)):  # type: ignore[misc]  # bound
-                with pytest.raises(IntegrityError):
-                    _read_all(reader)
+            edit = functools.partial(_plant, value=value)
+            with _edited(key, edit), pytest.raises(IntegrityError):
+                _read_all(reader)
         assert document["checkpoint"]["channel_values"]["text"].keys() == {"__bytes__"}
     for key in _writes(where)[:3]:
         for tag, blob in (("json", json.dumps(revived)), ("pickle", "gASVIQ=="), ("msgpack", "gA=="), ("bytes", "Zm9yZ2Vk")):
@@ -133,6 +134,10 @@ def _newest(where: Path) -> list[tuple[bytes, dict[str, Any]]]:
     ]
     newest = {document["thread_id"]: (key, document) for key, document in sorted(found, key=lambda item: str(item[1]["checkpoint_id"]))}
     return list(newest.values())
+
+
+def _plant(found: dict[str, Any], value: Any) -> None:
+    found["checkpoint"]["channel_values"]["text"] = value
 
 
 def _writes(where: Path) -> list[bytes]:
