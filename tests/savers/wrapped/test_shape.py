@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 import sealpoint
 from sealpoint import UNENCRYPTED, Keyring, sealed_serializer
 from sealpoint.errors import ConfigurationError, NoKeyError
-from sealpoint.savers import SealedSaver
+from sealpoint.savers import ObjectSaver, SealedSaver
 from tests.savers.wrapped.targets import SQLITE, AsyncTarget, Target
 from tests.savers.wrapped.test_habits import at, checkpoint
 
@@ -117,13 +117,10 @@ def test_contradictions_are_refused(keyring: Keyring, index_keys: Keyring) -> No
             call()
 
 
-def test_a_saver_that_seals_by_itself_is_returned_as_it_is(keyring: Keyring) -> None:
-    class Native(InMemorySaver):
-        seals_by_itself = True
-
-    native = Native()
+def test_the_object_saver_seals_by_itself_and_is_returned_as_it_is(keyring: Keyring) -> None:
+    native = ObjectSaver.from_uri("memory://", keys=keyring)
     assert SealedSaver(native) is native
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(ConfigurationError, match="seals by itself"):
         SealedSaver(native, keyring)
 
 
