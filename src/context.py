@@ -32,6 +32,9 @@ class Kind(enum.IntEnum):
     CHANNEL_VALUE = 2
     DELTA_SNAPSHOT = 3
     WRITE = 4
+    # 5 to 15: the object saver
+    STORED_PLACE = 16
+    STORED_CHANNEL = 17
 
 
 Version = int | float | str
@@ -72,7 +75,8 @@ def _fields(*parts: bytes) -> bytes:
 class Context:
     """One place, frozen: two contexts with equal `encoded` bytes are the same place.
 
-    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`), one for each kind of cell.
+    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`, `stored_place`,
+    `stored_channel`), one for each kind of cell.
 
     Args:
         kind: what kind of cell it is.
@@ -178,6 +182,20 @@ class Context:
         """A pending write of one task to one channel."""
         parts = (("checkpoint", checkpoint_id), ("task", task_id), ("channel", channel))
         return cls._bound(Kind.WRITE, form, scope, thread_id, checkpoint_ns, *parts)
+
+    @classmethod
+    def stored_place(
+        cls, scope: str, stored_thread: str, stored_ns: str, checkpoint_id: str, *, form: Form = Form.WRAPPED_SAVER
+    ) -> Context:
+        """The real thread and namespace of a checkpoint that lies under tokens of them; the fields are the stored ones."""
+        return cls._bound(Kind.STORED_PLACE, form, scope, stored_thread, stored_ns, ("checkpoint", checkpoint_id))
+
+    @classmethod
+    def stored_channel(
+        cls, scope: str, thread_id: str, checkpoint_ns: str, stored_channel: str, *, form: Form = Form.WRAPPED_SAVER
+    ) -> Context:
+        """The real name of a channel that lies under a token of it."""
+        return cls._bound(Kind.STORED_CHANNEL, form, scope, thread_id, checkpoint_ns, ("stored channel", stored_channel))
 
     @classmethod
     def _bound(cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]) -> Context:
