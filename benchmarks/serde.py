@@ -1,6 +1,6 @@
-"""JsonPlus against LangGraph's JsonPlusSerializer, interleaved, and the whole chain against its EncryptedSerializer: time, size, memory, GIL.
+"""JsonPlus against LangGraph's JsonPlusSerializer, and the whole chain against its EncryptedSerializer: time, size, memory, GIL.
 
-`make bench ARGS=serde`, or `python -m benchmarks.serde [--quick]`. Prints ratios: ours / theirs, smaller is better.
+`make bench ARGS=serde`, or `python -m benchmarks.serde [--quick]`. Prints ratios of interleaved runs: ours / theirs, smaller is better.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -60,6 +60,9 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     >>> from sealpoint.stores import MemoryStore
     >>> saver = ObjectSaver(MemoryStore(), Keyring.generate())
     """
+
+    seals_by_itself: ClassVar[bool] = True
+    """`SealedSaver` returns such a saver as it is."""
 
     serde: LayeredSerializer  # type: ignore[mutable-override] # LangGraph replaces it only by what `with_msgpack_allowlist` answers
 

@@ -19,22 +19,22 @@ TAG: Final = "msgpack1"
 class JsonPlus:
     """What comes back equals what went in, in type and in value, or `dumps_typed` raises.
 
-    Objects are stored as their state and restored without calling anything of their class; types are named by module and qualified name. Which names
-    a payload may use depends on who vouches for it:
+    Objects are stored as their state and restored without calling anything of their class; types are named by module and qualified name.
+    Which names a payload may use depends on who vouches for it:
 
     * a payload that our envelope authenticated may name whatever was written, unless `allowed_types` or LANGGRAPH_STRICT_MSGPACK (read at
       construction) narrows that;
     * any other builds only LangGraph's safe types, a few of our own that merely hold data, `allowed_types`, and registered types.
 
-    It writes the tag ``msgpack1`` only, and reads LangGraph's ``msgpack``, ``json``, ``bytes``, ``bytearray`` and ``null`` as well. An instance is safe
-    in threads.
+    It writes the tag ``msgpack1`` only, and reads LangGraph's ``msgpack``, ``json``, ``bytes``, ``bytearray`` and ``null`` as well. An
+    instance is safe in threads. docs/spec/msgpack1.md describes the format, docs/serde-table.md lists what is kept and refused.
 
     Args:
         pickle_fallback: pickles the single objects that nothing else stores, checks them on writing, and reads them back from authenticated
             payloads only. Pickle runs code when it is read: leave it off.
         allowed_types: classes or (module, name) pairs; the last part of a qualified name will do.
-        on_drift: what to do with stored fields that their class no longer has: "warn" (drops them, and logs it once for every class and process),
-            "error" or "ignore". A field added since gets its default; one without a default always raises.
+        on_drift: what to do with stored fields that their class no longer has: "warn" drops them, and logs it once for every class and
+            process; or "error", or "ignore". A field added since gets its default; one without a default always raises.
 
     Raises:
         ConfigurationError: an argument is none of these.
@@ -129,8 +129,15 @@ class JsonPlus:
         Raises:
             ConfigurationError: `cls` is a builtin scalar or container, or another class has that name already.
 
-        >>> import complex_money  # doctest: +SKIP
-        >>> JsonPlus().register(complex_money.Money, lambda m: m.parts(), complex_money.Money.of_parts)  # doctest: +SKIP
+        >>> from random import Random
+        >>> def restored(state):
+        ...     made = Random()
+        ...     made.setstate(state)
+        ...     return made
+        >>> serde = JsonPlus().register(Random, Random.getstate, restored)
+        >>> dice = Random(3)
+        >>> serde.loads_typed(serde.dumps_typed(dice)).random() == dice.random()
+        True
         """
         codec = codec_for(cls, encode, decode, name)
         if self._by_name.get(codec.name, codec).cls is not cls:
@@ -142,8 +149,8 @@ class JsonPlus:
     def _unpickled(self, data: bytes, authenticated: bool) -> Any:
         if not self._pickle or not authenticated:
             raise TypeRefusedError(
-                "a value tagged 'pickle' can run code when read; it is read only with pickle_fallback=True and from an authenticated payload. "
-                "Convert it in an offline job"
+                "a value tagged 'pickle' can run code when read; it is read only with pickle_fallback=True and from an authenticated "
+                "payload. Convert it in an offline job"
             )
         return pickle.loads(data)  # noqa: S301 - authenticated, and asked for by name
 
@@ -155,7 +162,7 @@ def _unknown(tag: Any) -> TagError:
     if isinstance(tag, str) and "+" in tag:
         layer = tag.rpartition("+")[2]
         return TagError(
-            f"the tag {tag[:60]!r} ends with the layer {layer[:32]!r}, which this serializer does not have: read it with the chain that wrote it, "
-            "for example sealed_serializer(keys)"
+            f"the tag {tag[:60]!r} ends with the layer {layer[:32]!r}, which this serializer does not have: read it with the chain that "
+            "wrote it, for example sealed_serializer(keys)"
         )
     return TagError(f"the tag {str(tag)[:60]!r} names no format that is read here: it was relabelled, or written by something else")

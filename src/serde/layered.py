@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
+from .jsonplus import JsonPlus
 from .legacy import LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
 from .tags import framed, peeled, unframed, with_layer
 
@@ -100,6 +101,19 @@ class LayeredSerializer(JsonPlusSerializer):
         clone = copy.copy(self)
         clone._base = _checked_base(self._base.with_msgpack_allowlist(extra_allowlist))
         return clone
+
+    def register(
+        self, cls: type, encode: Callable[[Any], Any], decode: Callable[[Any], Any], *, name: str | None = None
+    ) -> LayeredSerializer:
+        """Registers a codec with the base, as `JsonPlus.register` does, and returns this serializer.
+
+        Raises:
+            ConfigurationError: the base takes no codecs, or not this one.
+        """
+        if not isinstance(self._base, JsonPlus):
+            raise ConfigurationError(f"{type(self._base).__name__} takes no codecs; the base has to be sealpoint.serde.JsonPlus")
+        self._base.register(cls, encode, decode, name=name)
+        return self
 
     # --- what savers call -----------------------------------------------------------------------------------------
 

@@ -23,10 +23,10 @@ def differences(before: Any, after: Any) -> list[str]:
     if isinstance(before, pd.api.extensions.ExtensionArray):
         pd.testing.assert_extension_array_equal(before, after)
         return []
-    if isinstance(before, np.ndarray) and (before.flags.writeable, before.flags.f_contiguous) != (after.flags.writeable, after.flags.f_contiguous):
-        # A view that was neither comes back contiguous; one in Fortran order, or read-only, keeps that.
-        if before.flags.f_contiguous or not before.flags.writeable:
-            return ["flags"]
+    if isinstance(before, np.ndarray) and before.flags.writeable != after.flags.writeable:
+        return ["writeable"]
+    if isinstance(before, np.ndarray) and before.flags.f_contiguous and not after.flags.f_contiguous:
+        return ["order"]
     return [found for found in corpus.diff(before, after) if not found.startswith("~")]
 
 
@@ -45,7 +45,7 @@ def classes_of(*modules: str) -> list[type]:
     return found
 
 
-ALLOWED = [*classes_of(corpus.__name__, extra.__name__), (corpus._VANISH, "Gone"), ("langgraph.types", "StateSnapshot")]
+ALLOWED: list[Any] = [*classes_of(corpus.__name__, extra.__name__), (corpus._VANISH, "Gone"), ("langgraph.types", "StateSnapshot")]
 
 
 def bare(**options: Any) -> JsonPlus:

@@ -159,7 +159,7 @@ class SlotModel(BaseModel):
 class CachedModel(BaseModel):
     a: int = 2
 
-    @pydantic.computed_field
+    @pydantic.computed_field  # type: ignore[prop-decorator]  # mypy does not know this pair of decorators
     @property
     def double(self) -> int:
         return self.a * 2
@@ -256,7 +256,7 @@ def _weird_key_state() -> Any:
 
 
 def _masked() -> Any:
-    masked = np.ma.array([[1.5, 2.5], [3.5, 4.5]], mask=[[0, 1], [0, 0]], fill_value=-1.0)
+    masked = np.ma.array([[1.5, 2.5], [3.5, 4.5]], mask=[[False, True], [False, False]], fill_value=-1.0)
     masked.harden_mask()
     return masked
 
@@ -349,7 +349,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "linked_list": lambda: _chain(60),
     # pydantic
     "pyd_inner_class": lambda: corpus.Holder.Model(x=5),
-    "pyd_aliased": lambda: corpus.Aliased(userName="n", inner={"a": 1}),
+    "pyd_aliased": lambda: corpus.Aliased(userName="n", inner=corpus.Simple(a=1)),
     "pyd_excluded_required": lambda: corpus.ExcludedRequired(a=1, token="t"),
     "pyd_serialised": lambda: corpus.Serialised(when=dt.datetime(2024, 5, 6, 7, 8, tzinfo=dt.UTC)),
     "pyd_masked_on_dump": lambda: corpus.MaskedOnDump(card="4111111111111111"),
@@ -390,7 +390,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "generic_alias": lambda: list[int],
     "typing_alias": lambda: typing.Dict[str, typing.List[int]],  # noqa: UP006 - typing's forms are meant
     "literal": lambda: typing.Literal["a", 1],
-    "defaultdict_of_class": lambda: collections.defaultdict(corpus.PlainObject, {"a": corpus.PlainObject(1)}),
+    "defaultdict_of_class": lambda: collections.defaultdict(typing.cast("Any", corpus.PlainObject), {"a": corpus.PlainObject(1)}),
     "ordered_with_int_keys": lambda: collections.OrderedDict([(2, "b"), (1, "a")]),
     "chain_of_maps": lambda: collections.ChainMap({1: (1,)}, {}),
     "bytearray": lambda: [bytearray(b"abc"), {"k": bytearray()}],
@@ -419,8 +419,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "exception_exit": lambda: SystemExit(3),
     "exception_import": lambda: ImportError("m", name="n", path="p"),
     # LangChain and LangGraph
-    "lc_subclass": lambda: corpus.TaggedMessage("x", tag="y"),
-    "lc_chunk": lambda: messages.AIMessageChunk("a", tool_call_chunks=[{"name": "f", "args": "{", "id": "1", "index": 0}]),
+    "lc_subclass": lambda: corpus.TaggedMessage(content="x", tag="y"),
+    "lc_chunk": lambda: messages.AIMessageChunk(content="a", tool_call_chunks=[{"name": "f", "args": "{", "id": "1", "index": 0}]),
     "lc_remove": lambda: messages.RemoveMessage(id="1"),
     "lc_extra": lambda: messages.HumanMessage("x", custom=(1, 2)),
     "lc_document": lambda: documents.Document("t", id="7", metadata={"a": {1}}),

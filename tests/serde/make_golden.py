@@ -1,4 +1,4 @@
-"""Writes golden/langgraph-<version>.json: bytes of LangGraph's own JsonPlusSerializer for `test_langgraph_formats`; it does not import sealpoint.
+"""Writes golden/langgraph-<version>.json: bytes of LangGraph's own serializer for the tests; it does not import sealpoint.
 
 Run it (`python -m tests.serde.make_golden`) when LangGraph's format changes; files of older versions stay, because old cells do.
 """

@@ -10,7 +10,15 @@ from typing import Any
 import ormsgpack
 import pytest
 
-from sealpoint.errors import ConfigurationError, DecodeError, MissingTypeError, SchemaDriftError, SealpointError, TypeRefusedError, ValueNotStorableError
+from sealpoint.errors import (
+    ConfigurationError,
+    DecodeError,
+    MissingTypeError,
+    SchemaDriftError,
+    SealpointError,
+    TypeRefusedError,
+    ValueNotStorableError,
+)
 from sealpoint.serde import JsonPlus
 from sealpoint.serde.codec import frame
 from tests.corpus.values import AnyAttribute, BoobyTrap, Holder, Plain, PlainObject, Simple
@@ -56,8 +64,21 @@ class Restored:
 # --- from inside ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: ormsgpack.Ext(1, MARKER), lambda: ormsgpack.Ext(5, b"x"), lambda: ormsgpack.Fragment(b"\xa1a"), lambda: memoryview(b"x")])
-@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: {"a": [v]}, lambda v: (v,), lambda v: Plain(1, [v]), lambda v: Simple.model_construct(a={"k": v}), lambda v: {1: v}])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: ormsgpack.Ext(1, MARKER), lambda: ormsgpack.Ext(5, b"x"), lambda: ormsgpack.Fragment(b"\xa1a"), lambda: memoryview(b"x")],
+)
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda v: v,
+        lambda v: {"a": [v]},
+        lambda v: (v,),
+        lambda v: Plain(1, [v]),
+        lambda v: Simple.model_construct(a={"k": v}),
+        lambda v: {1: v},
+    ],
+)
 def test_what_ormsgpack_would_write_raw_is_refused(make: Any, wrap: Any) -> None:
     with pytest.raises(ValueNotStorableError):
         bare().dumps_typed(wrap(make()))
@@ -118,7 +139,9 @@ def test_a_name_that_is_not_allowed_is_never_imported(module: str, code: int) ->
     assert module not in sys.modules
 
 
-@pytest.mark.parametrize(("module", "qualname"), [("os", "system"), ("builtins", "eval"), ("os", "path"), ("operator", "attrgetter.__call__")])
+@pytest.mark.parametrize(
+    ("module", "qualname"), [("os", "system"), ("builtins", "eval"), ("os", "path"), ("operator", "attrgetter.__call__")]
+)
 def test_an_authenticated_name_must_be_a_class(module: str, qualname: str) -> None:
     with pytest.raises((TypeRefusedError, MissingTypeError)):
         JsonPlus().load(*forged(REFERENCE, instance(module, qualname)), authenticated=True)
@@ -132,7 +155,8 @@ def test_a_class_that_acts_when_it_dies_is_not_built_even_if_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "qualname"), [("builtins", "int"), ("uuid", "UUID"), ("decimal", "Decimal"), (Simple.__module__, "Simple"), (Simple.__module__, "Colour")]
+    ("module", "qualname"),
+    [("builtins", "int"), ("uuid", "UUID"), ("decimal", "Decimal"), (Simple.__module__, "Simple"), (Simple.__module__, "Colour")],
 )
 def test_an_object_of_another_kind_than_its_class_is_refused(module: str, qualname: str) -> None:
     with pytest.raises(SchemaDriftError, match="another kind"):

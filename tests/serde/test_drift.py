@@ -15,7 +15,9 @@ from sealpoint.serde import JsonPlus
 from sealpoint.serde.codec import drift
 
 MODULE = "shop_models_under_change"
-HEADER = "import attrs, dataclasses, enum\nfrom typing import Any, NamedTuple\nfrom pydantic import BaseModel, PrivateAttr\nimport pydantic.v1\n"
+HEADER = (
+    "import attrs, dataclasses, enum\nfrom typing import Any, NamedTuple\nfrom pydantic import BaseModel, PrivateAttr\nimport pydantic.v1\n"
+)
 
 KINDS = {
     "dataclass": "@dataclasses.dataclass\nclass Item:\n",
@@ -72,7 +74,9 @@ def test_a_removed_field_is_dropped_and_reported_once(kind: str, define: Define,
     with caplog.at_level(logging.WARNING, logger="sealpoint"):
         assert [load().a for _ in range(3)] == [1, 1, 1]
     assert not hasattr(load(), "gone")
-    assert [record.getMessage() for record in caplog.records] == [f"stored objects of {MODULE}.Item have fields that the class lacks; dropped: gone"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"stored objects of {MODULE}.Item have fields that the class lacks; dropped: gone"
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,9 +91,13 @@ def test_a_removed_field_can_be_an_error_or_ignored(kind: str, define: Define, c
 
 @pytest.mark.parametrize("kind", ["dataclass", "attrs", "pydantic"])
 def test_a_default_factory_makes_one_for_every_object(kind: str, define: Define) -> None:
-    factory = {"dataclass": "dataclasses.field(default_factory=list)", "attrs": "attrs.field(factory=list)", "pydantic": "pydantic.Field(default_factory=list)"}
-    Item = define(f"{KINDS[kind]}    a: int\n")
-    cell = JsonPlus().dumps_typed([Item(a=1), Item(a=2)])
+    factory = {
+        "dataclass": "dataclasses.field(default_factory=list)",
+        "attrs": "attrs.field(factory=list)",
+        "pydantic": "pydantic.Field(default_factory=list)",
+    }
+    item_class = define(f"{KINDS[kind]}    a: int\n")
+    cell = JsonPlus().dumps_typed([item_class(a=1), item_class(a=2)])
     define(f"import pydantic\n{KINDS[kind]}    a: int\n    b: list = {factory[kind]}\n")
     first, second = JsonPlus().load(*cell, authenticated=True)
     first.b.append(1)
@@ -113,9 +121,9 @@ def test_private_attributes_of_pydantic_drift_likewise(define: Define) -> None:
 
 def test_only_the_class_that_changed_is_adapted_in_a_mixed_list(define: Define) -> None:
     both = "class Item(BaseModel):\n    a: int\n{0}class Other(BaseModel):\n    x: int = 1\n"
-    Item = define(both.format(""))
-    Other = sys.modules[MODULE].Other
-    cell = JsonPlus().dumps_typed([Item(a=1), Other(), Item(a=2), Other(x=5)])
+    item_class = define(both.format(""))
+    other = sys.modules[MODULE].Other
+    cell = JsonPlus().dumps_typed([item_class(a=1), other(), item_class(a=2), other(x=5)])
     define(both.format("    b: int = 9\n"))
     back = JsonPlus().load(*cell, authenticated=True)
     assert [item.model_dump() for item in back] == [{"a": 1, "b": 9}, {"x": 1}, {"a": 2, "b": 9}, {"x": 5}]
@@ -172,5 +180,3 @@ def test_an_instance_of_a_class_that_was_replaced_is_not_stored(define: Define) 
 def test_a_policy_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         JsonPlus(on_drift="sometimes")  # type: ignore[arg-type]  # that is the point
-
-

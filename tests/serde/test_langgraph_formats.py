@@ -99,7 +99,9 @@ def test_a_name_that_is_not_allowed_is_never_imported(code: int) -> None:
     ],
 )
 @pytest.mark.parametrize("authenticated", [False, True])
-def test_functions_methods_and_nonsense_are_refused(payload: bytes, authenticated: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_methods_and_nonsense_are_refused(
+    payload: bytes, authenticated: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises((TypeRefusedError, DecodeError)):
         JsonPlus().load("msgpack", payload, authenticated=authenticated)

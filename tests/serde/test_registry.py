@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sealpoint import Keyring
+from sealpoint import Keyring, sealed_serializer
 from sealpoint.ciphers import AesGcm
 from sealpoint.errors import ConfigurationError, DecodeError, MissingTypeError, ValueNotStorableError
 from sealpoint.serde import JsonPlus, LayeredSerializer, Zstd
@@ -67,6 +67,11 @@ def test_copies_keep_the_codecs_and_do_not_share_later_ones(duplicate: Any) -> N
 
 def test_it_works_in_a_chain_and_in_its_clones() -> None:
     chain = LayeredSerializer(registered(), Zstd(), AesGcm(Keyring.generate())).with_msgpack_allowlist([])
+    assert chain.loads_typed(chain.dumps_typed(VALUE)) == VALUE
+
+
+def test_the_usual_chain_takes_a_codec_in_one_line() -> None:
+    chain = sealed_serializer(Keyring.generate()).register(Connection, lambda c: c.url, Connection)
     assert chain.loads_typed(chain.dumps_typed(VALUE)) == VALUE
 
 

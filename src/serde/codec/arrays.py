@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import MissingTypeError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SUBCLASS: Final = 54
+_TYPE_STRING: Final = re.compile(r"[<>|][biufcSUMmVO][0-9]{0,10}(\[[0-9]{0,10}[A-Za-z]{1,7}\])?", re.ASCII)
 _MAX_NESTING: Final = 16  # structured types within structured types
 _KNOWN_FINALIZERS: Final = frozenset({"numpy", "numpy.matrixlib.defmatrix", "numpy.rec", "numpy._core.records", "numpy.core.records"})
 
@@ -70,7 +72,7 @@ def parse_dtype(described: Any, depth: int = 0) -> Any:
     """The dtype that `describe_dtype` described."""
     np = numpy()
     if type(described) is str:
-        return np.dtype(described)
+        return simple_dtype(described)
     form, *rest = listed(described)
     if depth > _MAX_NESTING:
         raise MalformedError
@@ -82,6 +84,13 @@ def parse_dtype(described: Any, depth: int = 0) -> Any:
     if any(title is not None for title in titles):
         fields["titles"] = titles
     return np.dtype(fields, align=aligned is True)
+
+
+def simple_dtype(text: Any) -> Any:
+    """The dtype of a type string such as ``<f4`` or ``<M8[ns]``; numpy itself would parse and evaluate far more than those."""
+    if type(text) is not str or _TYPE_STRING.fullmatch(text) is None:
+        raise MalformedError
+    return numpy().dtype(text)
 
 
 DTYPE: Final = Kind(

@@ -63,7 +63,7 @@ def joined(names: Any) -> str:
 def adapt(cls: type, stored: Any, current: str, states: list[Any], defaults: Defaults, policy: DriftPolicy) -> None:
     """Turns `states` (one dict of field values each), written for the fields `stored`, into states for `current`. In place.
 
-    A field added since gets its default, one removed is dropped and reported. A field that an object already lacked when it was stored stays lacking.
+    A field added since gets its default, one removed is dropped and reported. What an object lacked when it was stored stays lacking.
 
     Raises:
         SchemaDriftError: an added field has no default, or `policy` says to raise.
@@ -82,9 +82,8 @@ def adapt(cls: type, stored: Any, current: str, states: list[Any], defaults: Def
             if name in state:
                 continue
             if default is None:
-                raise SchemaDriftError(
-                    f"stored objects of {cls.__module__}.{cls.__qualname__} lack the field {name!r}, which has no default; give it one to read them"
-                )
+                where = f"{cls.__module__}.{cls.__qualname__}"
+                raise SchemaDriftError(f"stored objects of {where} lack the field {name!r}, which has no default; give it one to read them")
             state[name] = default(state)
     for name in removed:
         for state in states:

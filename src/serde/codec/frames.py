@@ -1,6 +1,6 @@
-"""pandas frames, series, indexes, arrays and scalars, taken apart into numpy arrays and rebuilt; what does not come back the same is refused.
+"""Frames, series, indexes, arrays and scalars of pandas, taken apart into numpy arrays; what does not come back the same is refused.
 
-pandas has many ways to be almost equal, so every frame, series, index and array is rebuilt on writing and compared, dtypes and flags included.
+pandas has many ways to be almost equal, so each is rebuilt on writing and compared, dtypes and flags included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Instances of classes written in Python: dataclasses, attrs, pydantic v1, plain ones; stored as their state, restored without calling them."""
+"""Instances of dataclasses, attrs classes, pydantic v1 models and plain classes: stored as their state, restored without calling them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Reads what LangGraph's JsonPlusSerializer wrote: tags null, bytes, bytearray, json and msgpack; it builds allowed types only, and never writes.
+"""Reads what LangGraph's JsonPlusSerializer wrote (null, bytes, bytearray, json, msgpack), of allowed types only; it never writes.
 
-Formats (langgraph-checkpoint 4.3.2, serde/jsonplus.py): msgpack with Ext codes 0 class(arg), 1 class(*args), 2 class(**kwargs), 3 class.method(arg),
-4 pydantic v1, 5 pydantic v2, 6 numpy array, 7 delta snapshot, each a packed (module, name, argument[, method]); JSON with ``{"lc": 2, …}`` for
-constructors and ``{"lc": 1, …}`` for LangChain's own. Those formats store constructor arguments, so constructors run here, unlike in msgpack1; which
-is why a name that is not allowed is refused before it is imported. LangGraph's reader answers None or raw data in such cases; this one raises.
+Formats (langgraph-checkpoint 4.3.2, serde/jsonplus.py): msgpack with Ext codes 0 class(arg), 1 class(*args), 2 class(**kwargs),
+3 class.method(arg), 4 pydantic v1, 5 pydantic v2, 6 numpy array, 7 delta snapshot, each a packed (module, name, argument[, method]);
+JSON with ``{"lc": 2, …}`` for constructors and ``{"lc": 1, …}`` for LangChain's own. Those formats store constructor arguments, so
+constructors run here, unlike in msgpack1; which is why a name that is not allowed is refused before it is imported. LangGraph's reader
+answers None or raw data in such cases; this one raises.
 """
 
 from __future__ import annotations
@@ -110,16 +111,17 @@ class _Reader:
         return _model(cls, argument, "construct" if code == 4 else "model_construct")
 
     def _class(self, module: Any, name: Any) -> Any:
-        """The class; LangGraph wrote `__name__`, so a nested class is found only by the module's own dictionary, or by its qualified name."""
+        """The class. LangGraph wrote `__name__`, so a nested class is found only if the list of allowed types has it as a class."""
         return resolve(module, name, self._trust)
 
     # --- json --------------------------------------------------------------------------------------------------------
 
     def json(self, data: bytes) -> Any:
-        return json.loads(data, object_hook=self._revived)
+        # As text: given bytes, json guesses among encodings.
+        return json.loads(str(data, "utf-8"), object_hook=self._revived)
 
     def _revived(self, value: Mapping[str, Any]) -> Any:
-        """An object for a constructor envelope of an allowed type; anything else stays the dict it is, because a user can post such a dict."""
+        """An object for the envelope of an allowed type; any other stays the dict that it is, because a user can post such a dict."""
         names = value.get("id")
         if value.get("type") != "constructor" or value.get("lc") not in (1, 2) or not _is_path(names):
             return value
@@ -164,7 +166,7 @@ def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:
-    dtype = arrays.numpy().dtype(described)
+    dtype = arrays.simple_dtype(described)
     if dtype.hasobject:
         raise DecodeError(
             "a value that LangGraph wrote holds a numpy object array, which it stored as memory addresses; its contents are lost"

@@ -82,8 +82,6 @@ def layout_of(cls: type, native: frozenset[type]) -> Layout:
 def _examine(cls: type, native: frozenset[type]) -> Layout:
     if cls in copyreg.dispatch_table:
         raise UnstorableError("its class is registered with copyreg; register a codec for it: JsonPlus().register(…)")
-    for name in _OPINIONS:
-        _check_opinion(cls, name, native)
     slots: dict[str, Any] = {}
     dict_owner: Any = None
     for base in cls.__mro__:
@@ -99,6 +97,8 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
             if name in slots:
                 raise UnstorableError(f"its class has two slots named {name!r}")
             slots[name] = member
+    for name in _OPINIONS:
+        _check_opinion(cls, name, native)
     for base in cls.__mro__:
         if "__dict__" in vars(base):
             dict_owner = vars(base)["__dict__"]

@@ -1,4 +1,4 @@
-"""The pickle fallback: for single objects that nothing else stores, where the user asked for it, checked on writing; never read unauthenticated."""
+"""The pickle fallback: for single objects that nothing else stores, on request, checked on writing; never read unauthenticated."""
 
 from __future__ import annotations
 

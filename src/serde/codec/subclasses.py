@@ -1,6 +1,7 @@
 """Subclasses of builtin types: the builtin value, read through the base, and the state on top of it.
 
-Restoring makes the builtin part with the base's own ``__new__`` and methods and puts the state beside it; nothing that the subclass overrides is called.
+Restoring makes the builtin part with the base's own ``__new__`` and methods, and puts the state beside it; nothing that the subclass
+overrides is called.
 """
 
 from __future__ import annotations
