@@ -9,7 +9,8 @@ SHELL := bash
 .PHONY: help demo test lint format bench lock clean
 
 PYTHON ?= python3
-LOCK ?= test
+# The servers that tests start are many megabytes of wheels, so they are installed from when on some test wants one.
+LOCK ?= $(if $(shell grep -rl --include='*.py' 'mark\.services' tests),services,test)
 ARGS ?=
 
 # What is tested is the installed wheel, whatever the caller's shell puts on Python's path.
@@ -49,7 +50,7 @@ lint:
 	shellcheck .ci/env .ci/lock .ci/run .ci/wheel
 
 format:
-	@env=$$(.ci/env lint $(PYTHON)); "$$env/bin/ruff" check --fix .; "$$env/bin/ruff" format .
+	@env=$$(.ci/env lint $(PYTHON)); "$$env/bin/ruff" check --quiet --fix-only .; "$$env/bin/ruff" format .
 
 lock:
 	@.ci/lock $(ARGS)

@@ -5,6 +5,7 @@ from .context import Context
 from .errors import SealpointError
 from .events import Event
 from .keys import UNENCRYPTED, Keyring
+from .savers import ObjectSaver, S3Saver
 from .serde import JsonPlus, LayeredSerializer, Zstd, sealed_serializer
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "JsonPlus",
     "Keyring",
     "LayeredSerializer",
+    "ObjectSaver",
+    "S3Saver",
     "SealpointError",
     "Zstd",
     "sealed_serializer",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import struct
 from dataclasses import dataclass, field
+from typing import Final
 
 from .errors import ConfigurationError
 
@@ -31,12 +32,18 @@ class Kind(enum.IntEnum):
     CHANNEL_VALUE = 2
     DELTA_SNAPSHOT = 3
     WRITE = 4
+    # 5 to 15: the object saver
+    STORED_PLACE = 16
+    STORED_CHANNEL = 17
 
 
 Version = int | float | str
 """A channel version as LangGraph's savers make them."""
 
+MAX_VERSION_BITS: Final = 8192  # Python refuses to print integers beyond 4,300 digits
+
 _U32 = struct.Struct(">I").pack
+_READ_U32 = struct.Struct(">I").unpack_from
 _F64 = struct.Struct(">d").pack
 
 
@@ -51,13 +58,13 @@ def _text(name: str, value: object) -> bytes:
 
 def _version(value: Version) -> bytes:
     """A type letter, then the value: 1, 1.0 and "1" are three versions."""
-    if type(value) is int:
+    if type(value) is int and value.bit_length() <= MAX_VERSION_BITS:
         return b"i%d" % value
     if type(value) is float:
         return b"f" + _F64(value)
     if type(value) is str:
         return b"s" + _text("version", value)
-    raise ConfigurationError(f"a channel version is an int, a float or a str, not {type(value).__name__}")
+    raise ConfigurationError(f"a channel version is an int of up to {MAX_VERSION_BITS} bits, a float or a str, not {type(value).__name__}")
 
 
 def _fields(*parts: bytes) -> bytes:
@@ -68,7 +75,8 @@ def _fields(*parts: bytes) -> bytes:
 class Context:
     """One place, frozen: two contexts with equal `encoded` bytes are the same place.
 
-    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`), one for each kind of cell.
+    Use the class methods (`unbound`, `checkpoint`, `channel_value`, `delta_snapshot`, `write`, `stored_place`,
+    `stored_channel`), one for each kind of cell.
 
     Args:
         kind: what kind of cell it is.
@@ -88,6 +96,29 @@ class Context:
         if self.kind is Kind.UNBOUND:
             return "a value without a place"
         return f"{self.kind.name.lower().replace('_', ' ')} at " + ", ".join(f"{name} {value!r}" for name, value in self.ids)
+
+    @property
+    def scope(self) -> str:
+        """The scope, read back from the canonical bytes."""
+        (length,) = _READ_U32(self.encoded, 0)
+        return self.encoded[4 : 4 + length].decode("utf-8", "surrogatepass")
+
+    @property
+    def thread_id(self) -> str | None:
+        """The thread, read back from the canonical bytes; None for a value without a place."""
+        home = self.home
+        return home[_READ_U32(home, 0)[0] + 13 :].decode("utf-8", "surrogatepass") if home else None
+
+    @property
+    def home(self) -> bytes:
+        """The canonical bytes up to and with the thread: equal for all cells of one kind in one thread of one scope.
+
+        Empty for a value without a place.
+        """
+        if self.kind is Kind.UNBOUND:
+            return b""
+        at = _READ_U32(self.encoded, 0)[0] + 9  # behind the scope and the kind, each with its length
+        return self.encoded[: at + 4 + _READ_U32(self.encoded, at)[0]]
 
     @classmethod
     def unbound(cls, scope: str = "", *, form: Form = Form.SERIALIZER) -> Context:
@@ -151,6 +182,20 @@ class Context:
         """A pending write of one task to one channel."""
         parts = (("checkpoint", checkpoint_id), ("task", task_id), ("channel", channel))
         return cls._bound(Kind.WRITE, form, scope, thread_id, checkpoint_ns, *parts)
+
+    @classmethod
+    def stored_place(
+        cls, scope: str, stored_thread: str, stored_ns: str, checkpoint_id: str, *, form: Form = Form.WRAPPED_SAVER
+    ) -> Context:
+        """The real thread and namespace of a checkpoint that lies under tokens of them; the fields are the stored ones."""
+        return cls._bound(Kind.STORED_PLACE, form, scope, stored_thread, stored_ns, ("checkpoint", checkpoint_id))
+
+    @classmethod
+    def stored_channel(
+        cls, scope: str, thread_id: str, checkpoint_ns: str, stored_channel: str, *, form: Form = Form.WRAPPED_SAVER
+    ) -> Context:
+        """The real name of a channel that lies under a token of it."""
+        return cls._bound(Kind.STORED_CHANNEL, form, scope, thread_id, checkpoint_ns, ("stored channel", stored_channel))
 
     @classmethod
     def _bound(cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]) -> Context:

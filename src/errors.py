@@ -10,6 +10,7 @@ class                        what the caller does next                          
 `IntegrityError`             treat the stored data as damaged, forged or moved   4
 `ValueNotStorableError`      change the value, or register a codec for its type  5
 `RetryableError`             try again                                           6
+`NotFoundError`              look elsewhere: nothing has that name               7
 ===========================  ==================================================  =========
 
 Messages name key ids and places, never key bytes and never plaintext. `AuthenticationError` is vague on purpose: which
@@ -61,6 +62,14 @@ class SchemaDriftError(ConfigurationError):
     """A stored object no longer fits its class, and no default or policy says what to do."""
 
 
+class StoreAccessError(ConfigurationError):
+    """The store refuses: no such bucket, no permission, bad credentials, a full disk. The message names what to grant or fix."""
+
+
+class StoreUnsupportedError(ConfigurationError):
+    """The store lacks what this needs, for example conditional writes; use another store, or another way."""
+
+
 # --- supply a key -------------------------------------------------------------------------------------------------
 
 
@@ -76,6 +85,32 @@ class UnknownKeyError(KeyAccessError):
 
 class WrongKeyError(KeyAccessError):
     """A key with the header's id is configured, but it is another key: two keys were given one id."""
+
+
+class KeyRefusedError(KeyAccessError):
+    """A key service refused: the key is disabled, deleted or not permitted, or the credentials are wrong or have expired."""
+
+
+class RevokedKeyError(KeyAccessError):
+    """The key id is on the revoked list: nothing is sealed under it, and only a rotation job may open what is."""
+
+
+class ThreadErasedError(KeyAccessError):
+    """The key of this thread (or of this earlier life of it) was destroyed on purpose: no copy of the value opens any more.
+
+    Nothing is to be repaired. A reader that would rather have a marker calls `sealpoint.keys.or_erased`. A new life of the thread begins
+    with a checkpoint that has no parent, or with `ThreadKeys.reopen`.
+
+    Args:
+        message: what happened and what to do.
+        erasure_id: the id that the receipt of the erasure carries.
+        ended_at: when the key was destroyed, in seconds since 1970.
+    """
+
+    def __init__(self, message: str, erasure_id: str = "", ended_at: float = 0.0) -> None:
+        super().__init__(message)
+        self.erasure_id = erasure_id
+        self.ended_at = ended_at
 
 
 # --- data damaged, forged or moved --------------------------------------------------------------------------------
@@ -111,6 +146,10 @@ class DecodeError(IntegrityError):
     """The serialized bytes do not decode: they were not written by this serializer, or were changed since."""
 
 
+class MissingObjectError(IntegrityError):
+    """Something stored refers to an object that is not there any more: restore it from a backup, or go back to an older checkpoint."""
+
+
 # --- the value cannot be stored -----------------------------------------------------------------------------------
 
 
@@ -131,3 +170,31 @@ class RetryableError(SealpointError):
     """A passing fault: nothing is known to be wrong, and the same call may succeed later."""
 
     exit_code = 6
+
+
+class StoreUnavailableError(RetryableError):
+    """The store did not answer, or asked to be called less often, and retries did not help. A write may or may not have happened."""
+
+
+class ConflictError(RetryableError):
+    """A conditional write found another object than it named: read it again and decide anew.
+
+    After a lost answer it may be one's own write that is found, so the body of a compare-and-swap object carries a unique field to compare.
+    """
+
+
+class KeyServiceUnavailableError(RetryableError):
+    """A key service is out of reach, overloaded or throttling; nothing was sealed. Its own retries are spent: try again later."""
+
+
+class ThreadFencedError(RetryableError):
+    """The thread was erased so recently that a late writer may still be under way: its id can be used again once the fence has passed."""
+
+
+# --- nothing has that name ----------------------------------------------------------------------------------------
+
+
+class NotFoundError(SealpointError):
+    """Nothing is stored under that name."""
+
+    exit_code = 7

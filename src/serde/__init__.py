@@ -4,7 +4,7 @@ from .base import AllowlistBase, BaseSerializer, TrustAwareBase
 from .cipherlayer import CipherLayer
 from .factory import sealed_serializer
 from .jsonplus import JsonPlus
-from .layered import LayeredSerializer
+from .layered import LayeredSerializer, Packed
 from .legacy import LegacyReader
 from .zstd import Zstd
 
@@ -15,6 +15,7 @@ __all__ = [
     "JsonPlus",
     "LayeredSerializer",
     "LegacyReader",
+    "Packed",
     "TrustAwareBase",
     "Zstd",
     "sealed_serializer",

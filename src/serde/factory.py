@@ -12,6 +12,7 @@ from ..keys import UNENCRYPTED, Keyring, Unencrypted, langgraph_aes_keys
 from .jsonplus import JsonPlus
 from .layered import LayeredSerializer
 from .legacy import LegacyReader
+from .padding import Padme
 from .zstd import Zstd
 
 
@@ -25,6 +26,7 @@ def sealed_serializer(
     on_drift: Literal["warn", "error", "ignore"] = "warn",
     scope: str = "",
     on_event: Hook | None = None,
+    padding: Padme | None = None,
 ) -> LayeredSerializer:
     """A serializer for the ``serde=`` of any LangGraph saver: lossless, compressed, encrypted, authenticated.
 
@@ -42,6 +44,7 @@ def sealed_serializer(
         on_drift: what to do with stored fields that a class no longer has; see `JsonPlus`.
         scope: separates applications that share a key.
         on_event: called for every seal, open and refusal; see `sealpoint.events.Event`.
+        padding: `Padme()` hides exact lengths, after compression.
 
     Raises:
         NoKeyError: no key is given and the environment has none.
@@ -58,6 +61,8 @@ def sealed_serializer(
     layers: list[Layer] = []
     if compression is not None:
         layers.append(Zstd() if compression == "zstd" else compression)
+    if padding is not None:
+        layers.append(padding)
     if not isinstance(keys, Unencrypted):
         layers.append(AesGcm(Keyring.from_env() if keys is None else keys))
     elif keys is not UNENCRYPTED:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -21,6 +22,21 @@ from .tags import framed, peeled, unframed, with_layer
 
 _LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
 Data = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A serialized value without its layers.
+
+    Args:
+        tag: how to read it.
+        data: its bytes.
+        authenticated: whether it came out of a cell that a key vouches for.
+    """
+
+    tag: str
+    data: bytes = field(repr=False)
+    authenticated: bool = False
 
 
 class LayeredSerializer(JsonPlusSerializer):
@@ -41,7 +57,8 @@ class LayeredSerializer(JsonPlusSerializer):
         on_event: called for every seal, open and refusal.
 
     Raises:
-        ConfigurationError: something is not a base or a layer, or a layer stands outside the cipher.
+        ConfigurationError: something is not a base or a layer, a layer stands outside the cipher, or `legacy` is given over a base that
+            cannot be told that such values are not to be trusted.
     """
 
     def __init__(
@@ -58,6 +75,11 @@ class LayeredSerializer(JsonPlusSerializer):
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
         self._unbound = Context.unbound(scope)
+        if legacy is not None and not isinstance(self._base, TrustAwareBase):
+            raise ConfigurationError(
+                f"migration mode opens data that nothing vouches for, and {type(base).__name__} cannot be told so: "
+                "give the base load(tag, data, *, authenticated), or use JsonPlus"
+            )
         self._legacy = legacy
         self._recorder = Recorder(on_event)
 
@@ -134,8 +156,49 @@ class LayeredSerializer(JsonPlusSerializer):
         Raises:
             As `seal`.
         """
+        return self.seal_packed(self.pack(obj), context)
+
+    def open_cell(self, cell: Data, context: Context) -> Any:
+        """The object of a cell that `seal_cell` made with `context`; a value of `seal` does not open here, nor a cell there.
+
+        Raises:
+            As `open`.
+        """
+        return self.unpack(self.open_packed(cell, context))
+
+    def pack(self, obj: Any) -> Packed:
+        """The base's payload of `obj`, for a saver that puts several values into one cell, or must know a value's size. It is not sealed.
+
+        Raises:
+            ValueNotStorableError: from the base.
+        """
         try:
-            tag, data = self._done(obj, self._inner, context)
+            tag, data = self._done(obj, (), self._unbound)
+        except SealpointError as exc:
+            self._refused(exc)
+            raise
+        return Packed(tag, data)
+
+    def unpack(self, packed: Packed) -> Any:
+        """The object of a payload; one that came out of an authenticated cell may name the types it is made of.
+
+        Raises:
+            DecodeError, ConfigurationError: from the base.
+        """
+        try:
+            return self._load(packed.tag, packed.data, packed.authenticated)
+        except SealpointError as exc:
+            self._refused(exc)
+            raise
+
+    def seal_packed(self, packed: Packed, context: Context) -> bytes:
+        """A cell around a payload that is serialized already: `pack`'s, or one of a saver's own under a tag of its own.
+
+        Raises:
+            As `seal`.
+        """
+        try:
+            tag, data = self._layered(packed.tag, packed.data, self._inner, context)
             cell = framed(tag, data)
             if self._outer is not None:
                 cell = _whole(self._outer, self._outer.encode(cell, "", context))
@@ -145,8 +208,8 @@ class LayeredSerializer(JsonPlusSerializer):
         self._recorder.record("seal", self._key_id(cell))
         return cell
 
-    def open_cell(self, cell: Data, context: Context) -> Any:
-        """The object of a cell that `seal_cell` made with `context`; a value of `seal` does not open here, nor a cell there.
+    def open_packed(self, cell: Data, context: Context) -> Packed:
+        """The payload of a cell, not yet parsed.
 
         Raises:
             As `open`.
@@ -156,12 +219,12 @@ class LayeredSerializer(JsonPlusSerializer):
             sealed = _as_bytes(cell)
             plain = sealed if self._outer is None else self._outer.decode(sealed, "", context)
             tag, data = unframed(plain)
-            value = self._undone(tag, data, self._inner, context, authenticated=self._outer is not None)
+            packed = self._peeled(tag, data, self._inner, context, authenticated=self._outer is not None)
         except SealpointError as exc:
             self._refused(exc, sealed)
             raise
         self._recorder.record("open", self._key_id(sealed))
-        return value
+        return packed
 
     async def aseal(self, obj: Any, context: Context) -> tuple[str, bytes]:
         """As `seal`, without blocking the event loop: a key is awaited, the work is done in a thread."""
@@ -206,6 +269,9 @@ class LayeredSerializer(JsonPlusSerializer):
         tag, data = self._base.dumps_typed(obj)
         if not tag:
             raise ConfigurationError(f"the base {type(self._base).__name__} gave a value an empty tag")
+        return self._layered(tag, data, layers, context)
+
+    def _layered(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context) -> tuple[str, bytes]:
         for layer in layers:
             encoded = layer.encode(data, tag, context)
             if encoded is None and layer.may_skip and peeled(tag, layer.name) is None:
@@ -215,6 +281,11 @@ class LayeredSerializer(JsonPlusSerializer):
 
     def _undone(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool = False) -> Any:
         """The object under `layers`."""
+        packed = self._peeled(tag, data, layers, context, authenticated)
+        return self._load(packed.tag, packed.data, packed.authenticated)
+
+    def _peeled(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool) -> Packed:
+        """The payload under `layers`."""
         for layer in reversed(layers):
             inner = peeled(tag, layer.name)
             if inner is not None:
@@ -222,7 +293,7 @@ class LayeredSerializer(JsonPlusSerializer):
                 authenticated = authenticated or layer.authenticates_tag
             elif not layer.may_skip:
                 raise _lacking(layer)
-        return self._load(tag, data, authenticated)
+        return Packed(tag, data, authenticated)
 
     def _opened(self, tag: str, sealed: bytes, context: Context) -> Any:
         """The object of a value of ours, counted, or of an old cell where those are opened."""

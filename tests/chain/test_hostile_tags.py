@@ -6,7 +6,7 @@ import pytest
 
 from sealpoint import UNENCRYPTED, AesGcm, Context, Event, Keyring, LayeredSerializer, Zstd, sealed_serializer
 from sealpoint.errors import CompressionError, IntegrityError, NotSealedError, RetryableError, TagError
-from sealpoint.serde import CipherLayer, LegacyReader
+from sealpoint.serde import CipherLayer
 
 RING = Keyring.generate("2026-11")
 AES_KEY = b"0123456789abcdef"
@@ -71,7 +71,7 @@ def test_migration_mode_refuses_a_pickle_without_suggesting_that_a_switch_opens_
         sealed_serializer(RING).loads_typed(("pickle", b"\x80\x04N."))
     assert "migrate=True" not in str(caught.value)
     with pytest.raises(NotSealedError, match="offline"):
-        LayeredSerializer(_RawBytes(), AesGcm(RING), legacy=LegacyReader()).loads_typed(("pickle", b"\x80\x04N."))
+        sealed_serializer(RING, migrate=True).loads_typed(("pickle", b"\x80\x04N."))
 
 
 def test_a_foreign_ciphers_own_errors_keep_their_branch() -> None:

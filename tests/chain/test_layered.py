@@ -23,7 +23,7 @@ from sealpoint.errors import (
     UnknownKeyError,
     WrongKeyError,
 )
-from sealpoint.serde import CipherLayer
+from sealpoint.serde import CipherLayer, LegacyReader
 
 RING = Keyring.generate("now")
 PLACE = Context.checkpoint("", "thread", "", "1")
@@ -244,6 +244,7 @@ def test_misuse_is_refused_at_construction():
         (lambda: LayeredSerializer(Raw(), object()), "is not a layer"),
         (lambda: LayeredSerializer(Raw(), EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16).cipher), "CipherLayer"),
         (lambda: LayeredSerializer(Raw(), AesGcm(RING), Zstd()), "outside the cipher"),
+        (lambda: LayeredSerializer(Raw(), AesGcm(RING), legacy=LegacyReader()), "vouches"),
         (lambda: sealed_serializer(RING.current(PLACE)[1]), "Keyring"),
         (lambda: sealed_serializer("2026-11:AAAA"), "Keyring"),
     ):
@@ -406,7 +407,7 @@ async def test_migration_mode_works_async():
 
 def test_every_error_is_of_one_root_and_branch():
     codes = {cls: cls.exit_code for cls in _subclasses(SealpointError)}
-    assert set(codes.values()) == {2, 3, 4, 5, 6}
+    assert set(codes.values()) == {2, 3, 4, 5, 6, 7}
 
 
 def _subclasses(cls):

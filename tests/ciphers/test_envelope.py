@@ -288,6 +288,9 @@ def test_raw_bytes_are_not_a_key_source():
 def test_a_context_refuses_a_version_it_cannot_bind():
     with pytest.raises(ConfigurationError, match="version"):
         Context.channel_value("", "t", "", "c", True, "o")
+    with pytest.raises(ConfigurationError, match="8192 bits"):
+        Context.channel_value("", "t", "", "c", 1 << 20_000, "o")
+    assert Context.channel_value("", "t", "", "c", -(1 << 8191), "o").encoded
     assert Context.checkpoint("", 7, None, "id").encoded == Context.checkpoint("", "7", "", "id").encoded
 
 

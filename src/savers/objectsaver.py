@@ -1,0 +1,434 @@
+"""`ObjectSaver`: a LangGraph checkpointer over an object store; which requests it makes and what objects hold is decided in `objects`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+
+from ..ciphers import KeySource
+from ..context import Context
+from ..errors import ConfigurationError
+from ..keys import Keyring, Unencrypted
+from ..serde import LayeredSerializer, sealed_serializer
+from ..stores import ObjectStore
+from .objects.cells import Cells
+from .objects.copy import Copier
+from .objects.heads import Heads
+from .objects.history import Historian
+from .objects.layout import Layout, Place, ThreadHash
+from .objects.read import Accept, Reader, config_of
+from .objects.remove import Remover
+from .objects.waves import Plan, Runner, Stream
+from .objects.write import Writer
+
+DEFAULT_INLINE_BYTES: Final = 4096
+
+_HASH_CONTEXT: Final = Context.unbound()
+
+
+class ObjectSaver(BaseCheckpointSaver[str]):
+    """Checkpoints as sealed objects. Sync and async callers may share one instance; threads may, and so may processes, one store.
+
+    Args:
+        store: where objects live: `sealpoint.stores.FolderStore`, `S3Store`, `MemoryStore`, or anything that follows `ObjectStore`.
+        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`); `sealpoint.UNENCRYPTED` stores
+            plaintext.
+        serde: a chain of your own, in the place of `keys`.
+        scope: separates applications that share a key: what one scope sealed does not open in another.
+        inline_bytes: values up to this size, serialized, stay in the checkpoint object; larger ones are objects of their own, stored once
+            while they do not change.
+        hash_threads: a keyring of its own, never rotated: thread ids become keyed hashes in all object keys, so that a listing names none.
+
+    Raises:
+        NoKeyError: no key is given and the environment has none.
+        ConfigurationError: the arguments contradict each other.
+
+    >>> from sealpoint import Keyring
+    >>> from sealpoint.stores import MemoryStore
+    >>> saver = ObjectSaver(MemoryStore(), Keyring.generate())
+    """
+
+    seals_by_itself: ClassVar[bool] = True
+    """`SealedSaver` returns such a saver as it is."""
+
+    serde: LayeredSerializer  # type: ignore[mutable-override] # LangGraph replaces it only by what `with_msgpack_allowlist` answers
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        keys: KeySource | Unencrypted | None = None,
+        *,
+        serde: LayeredSerializer | None = None,
+        scope: str = "",
+        inline_bytes: int = DEFAULT_INLINE_BYTES,
+        hash_threads: Keyring | None = None,
+    ) -> None:
+        if serde is not None and keys is not None:
+            raise ConfigurationError("ObjectSaver takes keys, or a serde that has its own; not both")
+        if serde is not None and not isinstance(serde, LayeredSerializer):
+            raise ConfigurationError(f"serde is a sealpoint.serde.LayeredSerializer here, not {type(serde).__name__}: it must bind places")
+        if not isinstance(store, ObjectStore):
+            raise ConfigurationError(f"{type(store).__name__} is not an object store; for a URI use ObjectSaver.from_uri")
+        if inline_bytes < 0:
+            raise ConfigurationError("inline_bytes is a size in bytes, 0 or more")
+        super().__init__(serde=sealed_serializer(keys, scope=scope) if serde is None else serde)
+        self.store = store
+        self._scope = scope
+        self._inline_bytes = inline_bytes
+        self._layout = Layout(_thread_hash(hash_threads, scope))
+        self._heads = Heads()
+        self._runner = Runner(store)
+
+    @staticmethod
+    def from_uri(uri: str, keys: KeySource | Unencrypted | None = None, **options: Any) -> ObjectSaver:
+        """A saver for ``file:///folder``, ``s3://bucket/prefix`` or ``memory://``.
+
+        Args:
+            uri: where; anything but those three is refused.
+            keys: as for the class.
+            options: the class's other arguments.
+
+        Raises:
+            ConfigurationError: the URI is of another form.
+            MissingExtraError: ``s3://`` without the extra ``s3``.
+        """
+        from .uri import open_store
+
+        return ObjectSaver(open_store(uri), keys, **options)
+
+    # --- read -----------------------------------------------------------------------------------------------------
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, or the latest of its namespace, with its pending writes; None when there is none.
+
+        Raises:
+            IntegrityError: what is stored was damaged, forged, moved, or lost a part.
+            KeyAccessError: supply the key that the message names.
+            RetryableError: the store is out of reach.
+        """
+        return _as_asked(config, self._runner.run(self._get(config)))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As `get_tuple`, without blocking the event loop."""
+        return _as_asked(config, await self._runner.arun(self._get(config)))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, greatest id first, streamed: of one namespace, of all of a thread's, or (`config` None) of all threads.
+
+        Args:
+            config: names a thread, and perhaps a namespace and a checkpoint.
+            filter: metadata fields and the values they must equal.
+            before: only checkpoints with a smaller id.
+            limit: at most so many.
+
+        Raises:
+            IntegrityError, KeyAccessError, RetryableError: as `get_tuple`, when it comes to the checkpoint in question.
+        """
+        yield from self._runner.stream(self._list(config, filter, before, limit))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """As `list`, without blocking the event loop."""
+        async for item in self._runner.astream(self._list(config, filter, before, limit)):
+            yield item
+
+    def threads(self) -> Iterator[str]:
+        """The ids of all threads, streamed, in the order of their keys."""
+        yield from self._runner.stream(self._reader().threads())
+
+    async def athreads(self) -> AsyncIterator[str]:
+        """As `threads`, without blocking the event loop."""
+        async for thread_id in self._runner.astream(self._reader().threads()):
+            yield thread_id
+
+    def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        """Each channel's writes among the ancestors back to its nearest stored value: see LangGraph's own docstring.
+
+        Raises:
+            IntegrityError, KeyAccessError, RetryableError: as `get_tuple`.
+        """
+        return self._runner.run(self._history(config, channels)) if channels else {}
+
+    async def aget_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        """As `get_delta_channel_history`, without blocking the event loop."""
+        return await self._runner.arun(self._history(config, channels)) if channels else {}
+
+    # --- write ----------------------------------------------------------------------------------------------------
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Stores a checkpoint; when this returns it is durable, with everything it refers to.
+
+        Raises:
+            ValueNotStorableError: a value cannot be stored so that it comes back equal; nothing was stored.
+            RetryableError: the store is out of reach; the same call may be made again.
+        """
+        place, plan = self._put(config, checkpoint, metadata, new_versions)
+        self._runner.run(plan)
+        return config_of(place, checkpoint["id"])
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """As `put`, without blocking the event loop."""
+        place, plan = self._put(config, checkpoint, metadata, new_versions)
+        await self._runner.arun(plan)
+        return config_of(place, checkpoint["id"])
+
+    def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """Stores the writes of a task as one object. Special channels overwrite what they held; of others the first stays.
+
+        Raises:
+            ValueNotStorableError, RetryableError: as `put`.
+        """
+        if writes:
+            self._runner.run(self._put_writes(config, writes, task_id, task_path))
+
+    async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """As `put_writes`, without blocking the event loop."""
+        if writes:
+            await self._runner.arun(self._put_writes(config, writes, task_id, task_path))
+
+    def get_next_version(self, current: str | float | None, channel: None) -> str:
+        """A version greater than `current` that no fork can draw as well: a counter of 32 digits, a dot, 16 random digits of the OS."""
+        counter = 0 if current is None else int(current) if isinstance(current, (int, float)) else int(current.partition(".")[0])
+        return f"{counter + 1:032}.{secrets.randbelow(10**16):016}"
+
+    # --- remove and copy ------------------------------------------------------------------------------------------
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Removes everything of a thread.
+
+        Raises:
+            RetryableError: some may be left; the same call may be made again.
+        """
+        self._runner.run(self._remover().thread(str(thread_id)))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """As `delete_thread`, without blocking the event loop."""
+        await self._runner.arun(self._remover().thread(str(thread_id)))
+
+    def delete_for_runs(self, run_ids: Sequence[str], *, thread_ids: Sequence[str] | None = None) -> None:
+        """Removes the checkpoints of some runs. It opens every checkpoint there is: run ids are sealed.
+
+        A thread that lives on may need such a checkpoint for its delta channels: see LangGraph's own warning.
+
+        Args:
+            run_ids: as in the metadata.
+            thread_ids: look in these threads only, when they are known.
+
+        Raises:
+            RetryableError: some may be left; the same call may be made again.
+        """
+        wanted = frozenset(str(run_id) for run_id in run_ids)
+        for thread_id in self.threads() if thread_ids is None and wanted else thread_ids or ():
+            self._runner.run(self._remover().runs(str(thread_id), wanted))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str], *, thread_ids: Sequence[str] | None = None) -> None:
+        """As `delete_for_runs`, without blocking the event loop."""
+        wanted = frozenset(str(run_id) for run_id in run_ids)
+        if not wanted:
+            return
+        for thread_id in [thread_id async for thread_id in self.athreads()] if thread_ids is None else thread_ids:
+            await self._runner.arun(self._remover().runs(str(thread_id), wanted))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Removes old checkpoints.
+
+        Args:
+            thread_ids: the threads.
+            strategy: ``keep_latest`` keeps each namespace's latest checkpoint and what its delta channels are rebuilt from;
+                ``delete`` keeps nothing.
+
+        Raises:
+            ConfigurationError: another strategy.
+            RetryableError: some may be left; the same call may be made again.
+        """
+        _check_strategy(strategy)
+        for thread_id in thread_ids:
+            self._runner.run(self._prune(str(thread_id), strategy))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """As `prune`, without blocking the event loop."""
+        _check_strategy(strategy)
+        for thread_id in thread_ids:
+            await self._runner.arun(self._prune(str(thread_id), strategy))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies a thread with all its history, sealed anew for its new place.
+
+        Raises:
+            IntegrityError, KeyAccessError: as `get_tuple`.
+            RetryableError: a part may be copied; the same call may be made again.
+        """
+        self._runner.run(Copier(self._reader()).thread(str(source_thread_id), str(target_thread_id)))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """As `copy_thread`, without blocking the event loop."""
+        await self._runner.arun(Copier(self._reader()).thread(str(source_thread_id), str(target_thread_id)))
+
+    def close(self) -> None:
+        """Gives back threads and connections."""
+        self._runner.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ObjectSaver({self.store!r}, {self.serde!r})"
+
+    # --- plans ----------------------------------------------------------------------------------------------------
+
+    def _cells(self) -> Cells:
+        """With the serializer of this very instance: LangGraph clones a saver and gives the clone another (`with_allowlist`)."""
+        return Cells(self.serde, self._scope, self._layout)
+
+    def _reader(self) -> Reader:
+        return Reader(self._cells(), self._heads)
+
+    def _remover(self) -> Remover:
+        return Remover(self._reader())
+
+    def _writer(self) -> Writer:
+        return Writer(self._cells(), self._heads, self._inline_bytes)
+
+    def _get(self, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
+        checkpoint_id = get_checkpoint_id(config)
+        reader, place = self._reader(), _place(config)
+        return reader.by_id(place, str(checkpoint_id)) if checkpoint_id else reader.latest(place)
+
+    def _list(
+        self, config: RunnableConfig | None, wanted: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
+    ) -> Stream[CheckpointTuple]:
+        from .objects.waves import Emit
+
+        reader = self._reader()
+        accept = _accepting(wanted) if wanted else None
+        end = get_checkpoint_id(before) if before else None
+        if config is None:
+            threads = yield from _collected(reader.threads())
+            places = []
+            for thread_id in threads:
+                places += yield from reader.namespaces(thread_id)
+        elif config["configurable"].get("checkpoint_ns") is None:
+            places = yield from reader.namespaces(_place(config).thread_id)
+        else:
+            places = [_place(config)]
+        only = get_checkpoint_id(config) if config else None
+        if not only:
+            yield from reader.stream(places, str(end) if end else None, limit, accept)
+            return
+        left = limit
+        for place in places:
+            found = yield from reader.by_id(place, str(only))
+            if found is None or (end and str(only) >= str(end)) or (accept and not accept(found.metadata)):
+                continue
+            if left is not None and left <= 0:
+                return
+            yield Emit(found)
+            left = None if left is None else left - 1
+
+    def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Plan[dict[str, DeltaChannelHistory]]:
+        checkpoint_id = get_checkpoint_id(config)
+        return Historian(self._reader()).history(_place(config), str(checkpoint_id) if checkpoint_id else None, channels)
+
+    def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> tuple[Place, Plan[None]]:
+        place, parent = _place(config), get_checkpoint_id(config)
+        complete = get_checkpoint_metadata(config, metadata)
+        return place, self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
+
+    def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
+        checkpoint_id = get_checkpoint_id(config)
+        if not checkpoint_id:
+            raise ConfigurationError("put_writes needs the checkpoint_id that the writes belong to, in config['configurable']")
+        return self._writer().put_writes(_place(config), str(checkpoint_id), tuple(writes), task_id, task_path)
+
+    def _prune(self, thread_id: str, strategy: str) -> Plan[None]:
+        return self._remover().thread(thread_id) if strategy == "delete" else self._remover().keep_latest(thread_id)
+
+
+def _place(config: RunnableConfig) -> Place:
+    configurable = config.get("configurable") or {}
+    if "thread_id" not in configurable:
+        raise ConfigurationError("a checkpointer needs a thread_id: pass config={'configurable': {'thread_id': …}}")
+    namespace = configurable.get("checkpoint_ns")
+    return Place(str(configurable["thread_id"]), "" if namespace is None else str(namespace))
+
+
+def _as_asked(config: RunnableConfig, found: CheckpointTuple | None) -> CheckpointTuple | None:
+    """Asked for by its id, a checkpoint carries the caller's own config, as from LangGraph's savers."""
+    return found if found is None or not get_checkpoint_id(config) else found._replace(config=config)
+
+
+def _accepting(wanted: dict[str, Any]) -> Accept:
+    """InMemorySaver's rule: every field equals."""
+    return lambda metadata: all(value == metadata.get(key) for key, value in wanted.items())
+
+
+def _check_strategy(strategy: str) -> None:
+    if strategy not in ("keep_latest", "delete"):
+        raise ConfigurationError(f"prune knows the strategies 'keep_latest' and 'delete', not {strategy!r}")
+
+
+def _collected(stream: Stream[str]) -> Plan[list[str]]:
+    """A streaming plan as one that returns all."""
+    from .objects.waves import Emit
+
+    found: list[str] = []
+    step = next(stream, None)
+    while step is not None:
+        try:
+            if isinstance(step, Emit):
+                found.append(step.item)
+                step = stream.send([])
+            else:
+                step = stream.send((yield step))
+        except StopIteration:
+            break
+    return found
+
+
+def _thread_hash(ring: Keyring | None, scope: str) -> ThreadHash | None:
+    if ring is None:
+        return None
+    reference, key = ring.current(_HASH_CONTEXT)
+    return ThreadHash(reference.key_id, key, scope)

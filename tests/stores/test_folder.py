@@ -1,0 +1,107 @@
+"""The local folder keeps the contract, in threads, between processes, and when a writer is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sealpoint.errors import StoreAccessError
+from sealpoint.stores import FolderStore
+from tests.stores.contract import StoreContract
+
+
+class TestFolderStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> FolderStore:
+        return FolderStore(tmp_path / "store", durable=False)
+
+
+def test_files_are_readable_by_the_owner_only(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path / "s")
+    store.put("a/b", b"1")
+    assert (tmp_path / "s" / "a" / "b").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "s" / "a").stat().st_mode & 0o077 == 0
+
+
+def test_durable_and_throw_away_store_the_same_files(tmp_path: Path) -> None:
+    for durable in (True, False):
+        store = FolderStore(tmp_path / str(durable), durable=durable)
+        store.put("a/b", b"1")
+        assert (tmp_path / str(durable) / "a" / "b").read_bytes() == b"1"
+
+
+def test_old_leftovers_of_killed_writers_are_swept(tmp_path: Path) -> None:
+    FolderStore(tmp_path)
+    old, new = tmp_path / ".tmp" / "old", tmp_path / ".tmp" / "new"
+    for leftover in (old, new):
+        leftover.write_bytes(b"half")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    assert list(FolderStore(tmp_path).list()) == []
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_a_folder_that_cannot_be_made_says_what_to_check(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises((StoreAccessError, Exception)) as caught:
+        FolderStore(tmp_path / "file" / "store")
+    assert "file" in str(caught.value)
+
+
+_ADD = """
+import sys
+from sealpoint.errors import ConflictError
+from sealpoint.stores import FolderStore
+store, name, done = FolderStore(sys.argv[1], durable=False), sys.argv[2], 0
+while done < 15:
+    read = store.get("counter")
+    try:
+        store.put("counter", b"%d.%s%d" % (int(read.data.split(b".")[0]) + 1, name.encode(), done), if_match=read.etag)
+    except ConflictError:
+        continue
+    done += 1
+    store.put(f"f/{name}/{done}", b"x")
+    store.delete_many([f"f/{name}/{done}"])
+"""
+
+
+def test_processes_swap_without_losing_an_update_while_folders_come_and_go(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path, durable=False)
+    store.put("counter", b"0.")
+    running = [subprocess.Popen([sys.executable, "-c", _ADD, str(tmp_path), name]) for name in ("a", "b", "c")]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert store.get("counter").data.startswith(b"45.")
+    assert [entry.key for entry in store.list()] == ["counter"]
+
+
+_WRITE = """
+import sys
+from sealpoint.stores import FolderStore
+store = FolderStore(sys.argv[1], durable=False)
+print("ready", flush=True)
+number = 0
+while True:
+    number += 1
+    store.put("k", (b"%08d" % number) * 50_000)
+"""
+
+
+def test_a_killed_writer_leaves_a_whole_object(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path, durable=False)
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", _WRITE, str(tmp_path)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        deadline = time.monotonic() + 20
+        while not list(store.list()) and time.monotonic() < deadline:
+            pass
+        process.kill()
+        process.wait(20)
+        process.stdout.close()
+        data = store.get("k").data
+        assert data == data[:8] * 50_000
