@@ -75,7 +75,8 @@ def _plan(cls: type) -> _Plan:
 def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     types = list(map(type, objs))
     plans = {cls: _plan(cls) for cls in dict.fromkeys(types)}
-    sets = list(map(frozenset, map(_get_set, objs)))
+    # As tuples, which are quicker than frozensets; equal sets that iterate in another order only cost a row of the table.
+    sets = list(map(tuple, map(_get_set, objs)))
     distinct_sets = list(dict.fromkeys(sets))
     slotted = [plan for plan in plans.values() if plan.has_slots]
     return [

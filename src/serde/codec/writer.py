@@ -53,14 +53,16 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 
 def _written(obj: Any, out: Writing) -> bytes:
     slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
-    marker, documents, unproved = _documents(obj, out, slow)
-    if unproved and not is_exact(list(chain.from_iterable(unproved.values()))):
-        suspects = frozenset(number for number, parts in unproved.items() if not is_exact(parts))
+    for _ in range(_ATTEMPTS):
+        marker, documents, unproved = _documents(obj, out, slow)
+        if not unproved or is_exact(list(chain.from_iterable(unproved.values()))):
+            return frame.marshal(marker, documents, out.buffers)
+        slow |= {number for number, parts in unproved.items() if not is_exact(parts)}
         out.buffers.clear()
-        marker, documents, _ = _documents(obj, out, slow | suspects)
-    return frame.marshal(marker, documents, out.buffers)
+    raise UnstorableError("another thread changes it while it is being stored; store a copy", obj)
 
 
+_ATTEMPTS: Final = 4  # the second settles every value that holds still
 _NOTHING: Final[frozenset[int]] = frozenset()
 _ROOT_ONLY: Final = frozenset({0})
 
