@@ -92,6 +92,7 @@ class Worker:
         """One operation's time in milliseconds."""
         made, new = self._next()
         at = config("puts", self.head["configurable"]["checkpoint_id"])
+        writes, task = [(name, text(100, 1)) for name in ("a", "b", "c")], str(uuid6())
         started = time.perf_counter()
         if what == "latest":
             found = await self.far.aget_tuple(config("long"))
@@ -102,7 +103,7 @@ class Worker:
         elif what == "put":
             await self.far.aput(at, made, {"source": "loop", "step": 1, "parents": {}}, new)
         elif what == "put_writes":
-            await self.far.aput_writes(at, [(name, text(100, 1)) for name in ("a", "b", "c")], str(uuid6()))
+            await self.far.aput_writes(at, writes, task)
         elif what == "list(10)":
             assert len([item async for item in self.far.alist(config("long"), limit=10)]) == 10
         return (time.perf_counter() - started) * 1000

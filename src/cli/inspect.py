@@ -29,7 +29,11 @@ def inspect(value: BinaryIO, as_json: bool) -> None:
 
     What a header says is a hint until the value was opened: nothing vouches for it before.
     """
+    from ..savers.objects.format import MAGIC, parse_frame
+
     data = decoded(value.read())
+    if data.startswith(MAGIC):  # an object of the object saver: a sealed value in a frame
+        data = parse_frame(data).cell
     header, at = parse(data)
     reference = header.reference
     facts = {
