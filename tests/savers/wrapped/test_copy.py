@@ -26,9 +26,10 @@ class Copying(InMemorySaver):
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         for space, found in list(self.storage[source_thread_id].items()):
             self.storage[target_thread_id][space].update(found)
-        for store in (self.writes, self.blobs):
+        stores: tuple[Any, ...] = (self.writes, self.blobs)
+        for store in stores:
             for key, value in [item for item in store.items() if item[0][0] == source_thread_id]:
-                store[(target_thread_id, *key[1:])] = value  # type: ignore[index]  # either store's own kind of key
+                store[(target_thread_id, *key[1:])] = value
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         self.copy_thread(source_thread_id, target_thread_id)
