@@ -211,8 +211,9 @@ def test_an_edited_task_path_or_index_has_no_effect(raw: RawStore, reader: Seale
 
     before = told()
     for number, key in enumerate(raw.writes("thread-1")[:8]):
-        with raw.write(key, task_path=f"~zz{100 - number}"):
-            assert told() == before
+        if "task_path" in raw.columns(raw.writes_table):  # not in the oldest SQLite saver
+            with raw.write(key, task_path=f"~zz{100 - number}"):
+                assert told() == before
         with raw.write(key, idx=500 - number):
             assert told() == before
 
