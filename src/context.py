@@ -43,6 +43,7 @@ Version = int | float | str
 MAX_VERSION_BITS: Final = 8192  # Python refuses to print integers beyond 4,300 digits
 
 _U32 = struct.Struct(">I").pack
+_READ_U32 = struct.Struct(">I").unpack_from
 _F64 = struct.Struct(">d").pack
 
 
@@ -95,6 +96,29 @@ class Context:
         if self.kind is Kind.UNBOUND:
             return "a value without a place"
         return f"{self.kind.name.lower().replace('_', ' ')} at " + ", ".join(f"{name} {value!r}" for name, value in self.ids)
+
+    @property
+    def scope(self) -> str:
+        """The scope, read back from the canonical bytes."""
+        (length,) = _READ_U32(self.encoded, 0)
+        return self.encoded[4 : 4 + length].decode("utf-8", "surrogatepass")
+
+    @property
+    def thread_id(self) -> str | None:
+        """The thread, read back from the canonical bytes; None for a value without a place."""
+        home = self.home
+        return home[_READ_U32(home, 0)[0] + 13 :].decode("utf-8", "surrogatepass") if home else None
+
+    @property
+    def home(self) -> bytes:
+        """The canonical bytes up to and with the thread: equal for all cells of one kind in one thread of one scope.
+
+        Empty for a value without a place.
+        """
+        if self.kind is Kind.UNBOUND:
+            return b""
+        at = _READ_U32(self.encoded, 0)[0] + 9  # behind the scope and the kind, each with its length
+        return self.encoded[: at + 4 + _READ_U32(self.encoded, at)[0]]
 
     @classmethod
     def unbound(cls, scope: str = "", *, form: Form = Form.SERIALIZER) -> Context:

@@ -87,6 +87,32 @@ class WrongKeyError(KeyAccessError):
     """A key with the header's id is configured, but it is another key: two keys were given one id."""
 
 
+class KeyRefusedError(KeyAccessError):
+    """A key service refused: the key is disabled, deleted or not permitted, or the credentials are wrong or have expired."""
+
+
+class RevokedKeyError(KeyAccessError):
+    """The key id is on the revoked list: nothing is sealed under it, and only a rotation job may open what is."""
+
+
+class ThreadErasedError(KeyAccessError):
+    """The key of this thread (or of this earlier life of it) was destroyed on purpose: no copy of the value opens any more.
+
+    Nothing is to be repaired. A reader that would rather have a marker calls `sealpoint.keys.or_erased`. A new life of the thread begins
+    with a checkpoint that has no parent, or with `ThreadKeys.reopen`.
+
+    Args:
+        message: what happened and what to do.
+        erasure_id: the id that the receipt of the erasure carries.
+        ended_at: when the key was destroyed, in seconds since 1970.
+    """
+
+    def __init__(self, message: str, erasure_id: str = "", ended_at: float = 0.0) -> None:
+        super().__init__(message)
+        self.erasure_id = erasure_id
+        self.ended_at = ended_at
+
+
 # --- data damaged, forged or moved --------------------------------------------------------------------------------
 
 
@@ -155,6 +181,14 @@ class ConflictError(RetryableError):
 
     After a lost answer it may be one's own write that is found, so the body of a compare-and-swap object carries a unique field to compare.
     """
+
+
+class KeyServiceUnavailableError(RetryableError):
+    """A key service is out of reach, overloaded or throttling; nothing was sealed. Its own retries are spent: try again later."""
+
+
+class ThreadFencedError(RetryableError):
+    """The thread was erased so recently that a late writer may still be under way: its id can be used again once the fence has passed."""
 
 
 # --- nothing has that name ----------------------------------------------------------------------------------------

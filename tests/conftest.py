@@ -1,4 +1,4 @@
-"""What every test stands on: no key of the developer's machine, and a ring of fresh keys; nothing that only one part needs."""
+"""What every test stands on: nothing of the developer's machine reaches it, and no clock judges it; nothing that only one part needs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ pytest.register_assert_rewrite("tests.stores.contract")
 
 # Contract suites, too, say what differed.
 pytest.register_assert_rewrite(*(f"tests.{part.name}" for part in Path(__file__).parent.iterdir() if part.is_dir()))
+
+if find_spec("hypothesis"):  # the environment without extras has none
+    from hypothesis import settings
+
+    settings.register_profile("untimed", settings(), deadline=None)
+    settings.load_profile("untimed")
 
 _VARIABLES = ("SEALPOINT_", "LANGGRAPH_", "LANGCHAIN_", "LANGSMITH_", "AWS_")
 
@@ -51,6 +58,12 @@ def s3_seaweedfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def s3_moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A moto server, one for the whole run."""
     yield from _served(services.moto(tmp_path_factory.mktemp("moto")))
+
+
+@pytest.fixture(scope="session")
+def openbao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """An OpenBao server, one for the whole run."""
+    yield from _served(services.openbao(tmp_path_factory.mktemp("openbao")))
 
 
 def _served(server: AbstractContextManager[Service]) -> Iterator[Service]:

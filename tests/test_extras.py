@@ -20,13 +20,17 @@ MODULES = {
     "demo": ("langgraph.graph", "langgraph.pregel", "langgraph.checkpoint.sqlite"),
     "kms": ("boto3", "botocore"),
     "legacy": ("Crypto",),
-    "s3": ("boto3", "botocore"),
+    "s3": ("boto3", "botocore", "obstore"),
+    "transit": ("hvac",),
 }
 
 # The least that uses each feature. With the extra installed, it fails otherwise or not at all.
 USES = {
+    "s3": "from sealpoint import S3Saver, Keyring; S3Saver('s3://bucket', Keyring.generate())",
     "demo": "from sealpoint.cli.demo.run import run; run(keep='.')",
+    "kms": "from sealpoint.keys import KmsKeys; KmsKeys('alias/checkpoints')",
     "legacy": "from sealpoint.serde import LegacyReader; LegacyReader((bytes(16),)).plain('msgpack+aes', bytes(64))",
+    "transit": "from sealpoint.keys import TransitKeys; TransitKeys('checkpoints')",
 }
 
 _BLOCK = """

@@ -2,7 +2,7 @@
 
 from .aesgcm import AesGcm, tag_bytes
 from .header import Header, KeyKind, KeyReference, WrappedKey, looks_sealed, parse, peek_key_id
-from .protocols import AsyncLayer, KeySource, Layer
+from .protocols import AsyncLayer, KeySource, Layer, SizedKeySource
 from .secret import SecretKey
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "KeySource",
     "Layer",
     "SecretKey",
+    "SizedKeySource",
     "WrappedKey",
     "looks_sealed",
     "parse",

@@ -9,7 +9,7 @@ from ..context import Context, Form
 from ..errors import AuthenticationError, ConfigurationError, SealpointError, TagError, WrongKeyError
 from . import body
 from .header import Header, KeyReference, parse, peek_key_id
-from .protocols import KeySource
+from .protocols import KeySource, SizedKeySource
 from .secret import SecretKey
 
 NAME: Final = "aesgcm"
@@ -68,6 +68,12 @@ class AesGcm:
                 f'Keyring({{"2026-11": key32}}, active="2026-11"), not {type(keys).__name__}'
             )
         self._keys = keys
+        self._sized = keys if isinstance(keys, SizedKeySource) else None
+
+    @property
+    def keys(self) -> KeySource:
+        """The key source, for savers that tell it when a thread begins and ends."""
+        return self._keys
 
     def encode(self, data: bytes, tag: str, context: Context) -> bytes:
         """`data` as an envelope that opens only with the same tag and context.
@@ -76,7 +82,10 @@ class AesGcm:
             ConfigurationError: the tag is longer than 255 bytes, or is no UTF-8 text.
             KeyAccessError, RetryableError: from the key source; nothing was sealed.
         """
-        return _seal(*self._keys.current(context), data, tag_bytes(tag, ConfigurationError), context)
+        raw_tag = tag_bytes(tag, ConfigurationError)
+        sized = self._sized
+        reference, key = self._keys.current(context) if sized is None else sized.current_sized(context, len(data))
+        return _seal(reference, key, data, raw_tag, context)
 
     def decode(self, data: bytes, tag: str, context: Context) -> bytes:
         """What was sealed.
@@ -94,7 +103,8 @@ class AesGcm:
     async def aencode(self, data: bytes, tag: str, context: Context) -> bytes:
         """As `encode`, without blocking the event loop."""
         raw_tag = tag_bytes(tag, ConfigurationError)
-        reference, key = await self._keys.acurrent(context)
+        sized = self._sized
+        reference, key = await (self._keys.acurrent(context) if sized is None else sized.acurrent_sized(context, len(data)))
         if len(data) < _INLINE:
             return _seal(reference, key, data, raw_tag, context)
         return await asyncio.to_thread(_seal, reference, key, data, raw_tag, context)

@@ -117,17 +117,21 @@ class Header:
 
     def block(self) -> bytes:
         """The bytes that may be rewritten without touching the body; empty but for wrapped data keys."""
-        if not self.reference.wrapped:
-            return b""
-        parts = [bytes((len(self.reference.wrapped),))]
-        for entry in self.reference.wrapped:
-            root = entry.root.encode("ascii")
-            parts += (bytes((len(root),)), root, len(entry.wrapped).to_bytes(2, "big"), entry.wrapped)
-        return b"".join(parts)
+        return _block(self.reference.wrapped) if self.reference.wrapped else b""
 
     def marshal(self) -> bytes:
         """Core and block; `parse(header.marshal())` gives `header` back."""
         return self.core() + self.block()
+
+
+@functools.lru_cache(maxsize=256)
+def _block(wrapped: tuple[WrappedKey, ...]) -> bytes:
+    """The key block of `wrapped`. Cached: one data key seals many values."""
+    parts = [bytes((len(wrapped),))]
+    for entry in wrapped:
+        root = entry.root.encode("ascii")
+        parts += (bytes((len(root),)), root, len(entry.wrapped).to_bytes(2, "big"), entry.wrapped)
+    return b"".join(parts)
 
 
 def _malformed(what: str) -> EnvelopeError:
@@ -167,9 +171,9 @@ def looks_sealed(data: bytes | bytearray | memoryview) -> bool:
 
 
 def peek_key_id(data: bytes | bytearray | memoryview) -> str:
-    """The key id in the header of `data`, or "" when there is no header of ours: a hint, for counting."""
+    """The key id in the header core of `data`, or "" when there is no core of ours: a hint, for counting."""
     try:
-        return parse(data)[0].reference.key_id
+        return _parse_fields(bytes(data[: _core_end(data)]))[1]
     except EnvelopeError:
         return ""
 
@@ -181,12 +185,17 @@ def parse(data: bytes | bytearray | memoryview) -> tuple[Header, int]:
         EnvelopeError: there is no well-formed header of version 1, suite 1. Treat the value as damaged, or, where the message
             names another version, read it with a release that knows it.
     """
-    id_length = data[_FIXED - 1] if len(data) >= _FIXED else 0
-    end = _FIXED + id_length + CHECK_BYTES
+    end = _core_end(data)
     header = _parse_core(bytes(data[:end]))
     if header is None:
-        return _parse_inline(memoryview(data), end)
+        end = _inline_end(data, end)
+        return _parse_inline(bytes(data[:end]))
     return header, end
+
+
+def _core_end(data: bytes | bytearray | memoryview) -> int:
+    """Where the core ends, going by the id's length alone."""
+    return _FIXED + CHECK_BYTES + (data[_FIXED - 1] if len(data) >= _FIXED else 0)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -198,6 +207,7 @@ def _parse_core(core: bytes) -> Header | None:
     return Header(KeyReference(kind, key_id), core[-CHECK_BYTES:])
 
 
+@functools.lru_cache(maxsize=1024)
 def _parse_fields(core: bytes) -> tuple[KeyKind, str]:
     prefix = core[: len(_PREFIX)]
     if prefix != _PREFIX:
@@ -220,11 +230,24 @@ def _parse_fields(core: bytes) -> tuple[KeyKind, str]:
     return kind, key_id
 
 
-def _parse_inline(view: memoryview, at: int) -> tuple[Header, int]:
-    """The header of a value whose wrapped data keys start at `at`."""
-    core = bytes(view[:at])
+def _inline_end(data: bytes | bytearray | memoryview, at: int) -> int:
+    """Where the key block that starts at `at` ends, going by its length fields alone, or at the end of the data if that comes first."""
+    size = len(data)
+    count = data[at] if at < size else 0
+    at += 1
+    for _ in range(min(count, MAX_ROOTS)):
+        at += 1 + (data[at] if at < size else 0)
+        at += 2 + int.from_bytes(data[at : at + 2], "big")
+    return min(at, size)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_inline(raw: bytes) -> tuple[Header, int]:
+    """The header that is all of `raw`, wrapped data keys included. Cached: one data key seals many values."""
+    core_end = _FIXED + raw[_FIXED - 1] + CHECK_BYTES
+    core = raw[:core_end]
     kind, key_id = _parse_fields(core)
-    reader = _Reader(view, at)
+    reader = _Reader(memoryview(raw), core_end)
     count = reader.take(1)[0]
     if not 1 <= count <= MAX_ROOTS:
         raise _malformed("the number of wrapped keys is out of range")

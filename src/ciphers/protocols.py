@@ -84,3 +84,14 @@ class KeySource(Protocol):
 
     async def aresolve(self, reference: KeyReference, context: Context) -> SecretKey:
         """As `resolve`."""
+
+
+@runtime_checkable
+class SizedKeySource(KeySource, Protocol):
+    """A key source that limits how many bytes one key seals, so it must be told before each seal. Ciphers call these where they exist."""
+
+    def current_sized(self, context: Context, size: int) -> tuple[KeyReference, SecretKey]:
+        """As `current`, for a value of `size` bytes of plaintext, which is counted against the key's limits."""
+
+    async def acurrent_sized(self, context: Context, size: int) -> tuple[KeyReference, SecretKey]:
+        """As `current_sized`."""

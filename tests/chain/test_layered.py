@@ -407,7 +407,7 @@ async def test_migration_mode_works_async():
 
 def test_every_error_is_of_one_root_and_branch():
     codes = {cls: cls.exit_code for cls in _subclasses(SealpointError)}
-    assert set(codes.values()) == {2, 3, 4, 5, 6}
+    assert set(codes.values()) == {2, 3, 4, 5, 6, 7}
 
 
 def _subclasses(cls):

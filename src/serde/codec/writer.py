@@ -93,7 +93,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             else:
                 if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
                     # Of a later document's columns, only the groups are made of the user's values.
-                    unproved[number] = payload[1] if number else [payload]
+                    unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
@@ -136,7 +136,11 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         objs = list(distinct.values())
     types = list(map(type, objs))
     try:
-        keys = {cls: _key(cls, out) for cls in set(types)}
+        known = dispatch.known.get
+        keys: dict[type, type | Kind] = {}
+        for cls in set(types):
+            kind = None if cls in out.codecs else known(cls)
+            keys[cls] = _key(cls, out) if kind is None else kind if kind.mixed else cls
         if len(set(keys.values())) == 1:
             return [None, [_group(types[0], objs, out)], references]
         members: dict[type | Kind, list[Any]] = {}
