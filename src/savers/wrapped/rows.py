@@ -55,10 +55,7 @@ _VALUE = ("thread_id", "checkpoint_ns", "channel", "version")
 class SqliteRows:
     """The rows of `SqliteSaver` (schema of langgraph-checkpoint-sqlite 3.1)."""
 
-    _READ_WRITES = (
-        "SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, task_path, type, value FROM writes "
-        "WHERE ? IS NULL OR thread_id = ?"
-    )
+    _READ_WRITES = "SELECT * FROM writes WHERE ? IS NULL OR thread_id = ?"
     _REPLACE_WRITE = (
         "UPDATE writes SET type = ?, value = ? WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ? "
         "AND type = ? AND value = ?"
@@ -71,8 +68,11 @@ class SqliteRows:
         """See `Rows`."""
         with self._inner.cursor(transaction=False) as cursor:
             found = cursor.execute(self._READ_WRITES, (thread, thread)).fetchall()
-        for *key, channel, path, tag, data in found:
-            yield Row(tuple(key), channel, path, tag, bytes(data))
+            names = [column[0] for column in cursor.description]
+        for values in found:
+            row = dict(zip(names, values, strict=True))
+            # Stores from before langgraph-checkpoint-sqlite 3.1.2 have no task paths.
+            yield Row(tuple(row[name] for name in _WRITE), row["channel"], row.get("task_path", ""), row["type"], bytes(row["value"]))
 
     def values(self, thread: str | None) -> Iterator[Row]:
         """None: a checkpoint's values lie in its own row, which `put` replaces."""

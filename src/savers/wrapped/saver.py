@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -65,6 +65,13 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         ConfigurationError: the arguments contradict each other, or `inner` is no checkpointer.
     """
 
+    if TYPE_CHECKING:  # there when the inner saver has them, as with every method that an inner saver need not have
+
+        def __enter__(self) -> Self: ...
+        def __exit__(self, *exc: Any) -> Any: ...
+        async def __aenter__(self) -> Self: ...
+        async def __aexit__(self, *exc: Any) -> Any: ...
+
     _core: Core
     _inner: Any
     _takes_path: bool
@@ -102,6 +109,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         if isinstance(inner, SealedSaver):
             raise ConfigurationError("this saver is sealed already")
+        if serde is not None and not isinstance(serde, LayeredSerializer):
+            raise ConfigurationError(f"serde is what sealed_serializer() makes, not {type(serde).__name__}: only that knows of places")
         if serde is not None and keys is not None:
             raise ConfigurationError("give keys or a serde, not both: the serde has its keys")
         if serde is not None and (pad_lengths or on_event is not None):

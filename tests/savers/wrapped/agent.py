@@ -63,7 +63,7 @@ def build() -> StateGraph[Any]:
     def spread(state: State) -> list[Send]:
         return [Send("worker", {"text": f"{SENT} {index}"}) for index in range(2)]
 
-    def worker(state: dict[str, Any]) -> dict[str, Any]:
+    def worker(state: Any) -> dict[str, Any]:
         return {"parts": [state["text"]], "log": [f"{LOGGED} {state['text']}"]}
 
     def ask(state: State) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _mongodb(where: Path) -> Iterator[Saver]:
 def _dump_mongodb(where: Path, saver: Any) -> bytes:
     from pymongo import MongoClient
 
-    with MongoClient(_mongo(), directConnection=True) as client:  # type: ignore[var-annotated]  # of any document
+    with MongoClient(_mongo(), directConnection=True) as client:
         database = client[_store(where)[-30:]]
         documents = [document for name in database.list_collection_names() for document in database[name].find()]
     return repr(documents).encode() + b"".join(_bytes_in(documents))

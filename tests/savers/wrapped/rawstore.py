@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,6 +91,15 @@ class RawStore:
     def _set(self, table: str, key: Sequence[str], at: Sequence[Any], **columns: Any) -> None:
         assignments = ", ".join(f"{name} = {self.placeholder}" for name in columns)
         self.query(f"UPDATE {table} SET {assignments} WHERE {self._where(key)}", *columns.values(), *at)
+
+    def skeleton(self, key: Key, edit: Edit) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def without_channel(self, key: Key, channel: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def with_channel(self, key: Key, channel: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
 
     @contextmanager
     def moved(self, key: Key, **columns: Any) -> Iterator[None]:

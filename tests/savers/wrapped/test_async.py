@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,8 @@ async def test_a_listing_left_unfinished_does_not_block_a_write(async_target: As
         async for _ in saver.alist(at()):
             break
         await asyncio.wait_for(saver.aput(at(), checkpoint("9", {}), {}, {}), timeout=10)
-        async with aclosing(saver.alist(at(), filter={"source": "loop", "step": 1})) as found:
-            async for _ in found:
-                break
+        async for _ in saver.alist(at(), filter={"source": "loop", "step": 1}):
+            break
         await asyncio.wait_for(saver.aput_writes(at("9"), [("a", 1)], "task"), timeout=10)
 
 

@@ -88,7 +88,8 @@ def test_what_is_readable_is_exactly_what_the_docs_name(seal: Wrap, tmp_path: Pa
         _fill(seal(inner))
         connection: sqlite3.Connection = inner.conn  # type: ignore[attr-defined]  # a SqliteSaver
         rows = connection.execute("SELECT type, checkpoint, metadata FROM checkpoints").fetchall()
-        writes = connection.execute("SELECT type, value, task_path FROM writes").fetchall()
+        writes = connection.execute("SELECT * FROM writes").fetchall()
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(writes)")]
     for tag, checkpoint, metadata in rows:
         stored = ormsgpack.unpackb(checkpoint, ext_hook=lambda _, data: ormsgpack.unpackb(data))
         assert tag == "msgpack"
@@ -98,8 +99,9 @@ def test_what_is_readable_is_exactly_what_the_docs_name(seal: Wrap, tmp_path: Pa
         beside = json.loads(metadata)
         assert beside.keys() - named == set()
         assert base64.b64decode(beside["sealpoint"]).startswith(b"\xc1SLP")
-    for tag, value, path in writes:
-        assert (tag, path, value[:4]) == ("bytes", "", b"\xc1SLP")
+    for values in writes:
+        write = dict(zip(columns, values, strict=True))
+        assert (write["type"], write.get("task_path", ""), write["value"][:4]) == ("bytes", "", b"\xc1SLP")
     assert len(rows) > 8
     assert len(writes) > 12
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
+import langgraph.checkpoint.base
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -219,6 +220,10 @@ class Pair(RuleBasedStateMachine):
             assert self.sealed.stats()["refuse"] == {}
 
 
+@pytest.mark.skipif(
+    not hasattr(langgraph.checkpoint.base, "writes_sort_key"),
+    reason="bare savers of langgraph-checkpoint before 4.2 return writes as they were inserted; sealed ones in LangGraph's later order",
+)
 @pytest.mark.parametrize("target", [MEMORY, SQLITE, pytest.param(POSTGRES, marks=needs_postgres)], ids=lambda target: target.name)
 @pytest.mark.parametrize("hidden", [False, True], ids=["plain", "every-option"])
 def test_a_sealed_saver_answers_as_the_bare_one(target: Target, hidden: bool) -> None:

@@ -25,7 +25,10 @@ def _told(history: Iterable[StateSnapshot]) -> list[Any]:
         (
             {key: [(m.type, m.content) for m in value] if key == "messages" else value for key, value in snapshot.values.items()},
             snapshot.next,
-            {key: snapshot.metadata.get(key) for key in ("source", "step", "user_email", "customer", "counters_since_delta_snapshot")},
+            {
+                key: (snapshot.metadata or {}).get(key)
+                for key in ("source", "step", "user_email", "customer", "counters_since_delta_snapshot")
+            },
             [(task.name, _error(task.error), [item.value for item in task.interrupts], task.result is not None) for task in snapshot.tasks],
             snapshot.parent_config is not None,
         )

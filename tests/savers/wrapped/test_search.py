@@ -52,7 +52,8 @@ def test_what_an_older_index_key_marked_is_still_found(target: Target, seal: Wra
     with target.make(tmp_path / "store") as inner:
         _fill(seal(inner, index_keys=Keyring(dict([old]), active="old"), search_fields=["customer"]), 3)
         saver = seal(inner, index_keys=Keyring(dict([new, old]), active="new"), search_fields=["customer"])
-        saver.put(at(), checkpoint("7", {}), {"step": 7, "customer": "customer-0"}, {})
+        metadata: Any = {"step": 7, "customer": "customer-0"}
+        saver.put(at(), checkpoint("7", {}), metadata, {})
         assert _steps(saver.list(at(), filter={"customer": "customer-0"})) == [7, 2, 0]
         assert _steps(saver.list(at(), filter={"customer": "customer-0"}, limit=2)) == [7, 2]
 

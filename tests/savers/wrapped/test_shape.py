@@ -108,6 +108,7 @@ def test_contradictions_are_refused(keyring: Keyring, index_keys: Keyring) -> No
         lambda: SealedSaver("postgresql://…", keyring),  # type: ignore[arg-type]  # on purpose
         lambda: SealedSaver(inner, keyring, serde=sealed_serializer(keyring)),
         lambda: SealedSaver(inner, serde=sealed_serializer(keyring), pad_lengths=True),
+        lambda: SealedSaver(inner, serde=inner.serde),  # type: ignore[arg-type]  # on purpose
         lambda: SealedSaver(inner, UNENCRYPTED, migrate=True),
         lambda: SealedSaver(inner, keyring, migrate=True, hash_thread_ids=True, index_keys=index_keys),
         lambda: SealedSaver(inner, keyring, search_fields=["a"]),
@@ -118,7 +119,7 @@ def test_contradictions_are_refused(keyring: Keyring, index_keys: Keyring) -> No
 
 
 def test_the_object_saver_seals_by_itself_and_is_returned_as_it_is(keyring: Keyring) -> None:
-    native = ObjectSaver.from_uri("memory://", keys=keyring)
+    native: Any = ObjectSaver.from_uri("memory://", keys=keyring)
     assert SealedSaver(native) is native
     with pytest.raises(ConfigurationError, match="seals by itself"):
         SealedSaver(native, keyring)

@@ -17,7 +17,7 @@ from sealpoint import Keyring
 from sealpoint.errors import AuthenticationError, IntegrityError, SealpointError
 from sealpoint.savers import SealedSaver
 from tests.savers.wrapped import agent
-from tests.savers.wrapped.rawstore import RAW, CellAt, RawStore
+from tests.savers.wrapped.rawstore import RAW, CellAt, RawStore, SqliteRaw
 
 PARTS = ("thread-1", "thread-2")
 
@@ -195,7 +195,8 @@ def test_an_emptied_or_an_added_channel_is_refused(raw: RawStore, reader: Sealed
 def test_a_write_moved_to_another_channel_or_task_or_copied_is_refused(raw: RawStore, reader: SealedSaver) -> None:
     for key in raw.writes("thread-1")[:6]:
         for column, value in (("channel", "elsewhere"), ("task_id", "00000000-0000-0000-0000-000000000000"), ("thread_id", "thread-2")):
-            with raw.write(key, **{column: value}):
+            change: Any = {column: value}
+            with raw.write(key, **change):
                 if column == "thread_id":
                     continue  # it is attached to a checkpoint that is not there: as good as deleted, which docs/limitations say
                 with pytest.raises(IntegrityError):
@@ -210,15 +211,16 @@ def test_an_edited_task_path_or_index_has_no_effect(raw: RawStore, reader: Seale
 
     before = told()
     for number, key in enumerate(raw.writes("thread-1")[:8]):
-        with raw.write(key, task_path=f"~zz{100 - number}"):
-            assert told() == before
+        if "task_path" in raw.columns(raw.writes_table):  # not in the oldest SQLite saver
+            with raw.write(key, task_path=f"~zz{100 - number}"):
+                assert told() == before
         with raw.write(key, idx=500 - number):
             assert told() == before
 
 
 def test_a_forks_value_in_the_other_fork_is_refused_where_versions_repeat(tmp_path: Path) -> None:
     """Savers with plain integer versions count alike in both forks; the origin keeps them apart."""
-    with RAW[0].open(tmp_path / "store") as raw:  # type: ignore[union-attr]  # the first is not a pytest.param
+    with SqliteRaw.open(tmp_path / "store") as raw:
         saver = SealedSaver(raw.inner, RING)
         root = saver.put({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, _checkpoint("1", 1, "user"), {}, {"role": 1})
         for fork, role in (("2", "user"), ("3", "admin")):
