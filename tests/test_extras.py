@@ -20,7 +20,7 @@ MODULES = {
     "demo": ("langgraph.graph", "langgraph.pregel", "langgraph.checkpoint.sqlite"),
     "kms": ("boto3", "botocore"),
     "legacy": ("Crypto",),
-    "s3": ("boto3", "botocore"),
+    "s3": ("boto3", "botocore", "obstore"),
     "transit": ("hvac",),
 }
 
@@ -29,6 +29,7 @@ USES = {
     "demo": "from sealpoint.cli.demo.run import run; run(keep='.')",
     "kms": "from sealpoint.keys import KmsKeys; KmsKeys('alias/checkpoints')",
     "legacy": "from sealpoint.serde import LegacyReader; LegacyReader((bytes(16),)).plain('msgpack+aes', bytes(64))",
+    "s3": "from sealpoint import S3Saver; S3Saver('s3://')",
     "transit": "from sealpoint.keys import TransitKeys; TransitKeys('checkpoints')",
 }
 
