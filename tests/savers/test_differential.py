@@ -22,6 +22,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.stores import MemoryStore
 from tests.savers.chains import config
+from tests.savers.reference import orders_writes
 
 THREADS = ["a", "a/b", "A", ""]
 NAMESPACES = ["", "child:1", "child:1|x"]
@@ -211,6 +212,7 @@ def _by_id(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
     return sorted(found, key=lambda item: (item.config["configurable"]["checkpoint_ns"], item.checkpoint["id"]))
 
 
+@orders_writes
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 class TestDifferential(Differential.TestCase):  # type: ignore[misc,valid-type] # hypothesis makes the class at run time
     settings = settings(

@@ -18,6 +18,7 @@ from sealpoint.errors import ConfigurationError, MissingObjectError
 from sealpoint.savers.objects import remove
 from sealpoint.stores import FolderStore, MemoryStore
 from tests.savers.chains import chain, config, ids, put
+from tests.savers.reference import orders_writes
 
 BIG = "x" * 9000
 
@@ -52,6 +53,7 @@ CALLS: list[tuple[list[tuple[str, Any]], str, str]] = [
 ]
 
 
+@orders_writes
 def test_special_channels_overwrite_and_others_keep_the_first_as_in_memory(saver: ObjectSaver) -> None:
     theirs = InMemorySaver()
     at = put(saver, config(), {"n": 1}, checkpoint_id="1")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite, writes_sort_key
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite
 
 from ...errors import DecodeError, MissingObjectError
 from ...serde import Packed
@@ -70,7 +70,8 @@ def merge_writes(calls: Sequence[WritesRecord]) -> list[MergedWrite]:
             slot = (call.task_id, write.index)
             if write.index < 0 or slot not in slots:
                 slots[slot] = (call.task_path, MergedWrite(call.task_id, write.channel, write.value))
-    order = sorted(slots, key=lambda slot: writes_sort_key(slots[slot][0], *slot))
+    # LangGraph's `writes_sort_key`, written out because langgraph-checkpoint 4.1 does not have it yet: path, task, index.
+    order = sorted(slots, key=lambda slot: (slots[slot][0], *slot))
     return [slots[slot][1] for slot in order]
 
 

@@ -1,0 +1,9 @@
+"""What LangGraph's InMemorySaver can be asked as the model of a saver; it says so where a release is no model, and compares nothing itself."""
+
+import pytest
+from langgraph.checkpoint import base
+
+orders_writes = pytest.mark.skipif(
+    not hasattr(base, "writes_sort_key"),
+    reason="before langgraph-checkpoint 4.3 InMemorySaver returns writes in the order they came, so it is no model for their order",
+)
