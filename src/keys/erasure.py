@@ -79,7 +79,10 @@ def or_erased(read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | Er
 
 
 async def aor_erased(read: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs) -> R | Erased:
-    """What awaiting `read` gives, or the marker when the thread was erased: ``await aor_erased(saver.aget_tuple, config)``."""
+    """What awaiting `read` gives, or the marker when the thread was erased.
+
+    For coroutines what `or_erased` is for functions: ``await aor_erased(saver.aget_tuple, config)``.
+    """
     try:
         return await read(*args, **kwargs)
     except ThreadErasedError as exc:
