@@ -46,7 +46,12 @@ class Objects:
 
     def backup(self) -> Callable[[], None]:
         kept = {entry.key: self.store.get(entry.key).data for entry in self.store.list()}
-        return lambda: [self.store.put(key, data) for key, data in kept.items()] and None
+
+        def restore() -> None:
+            for key, data in kept.items():
+                self.store.put(key, data)
+
+        return restore
 
     def stop_removal(self, saver: Saver) -> None:
         self.store.faults.plan(Fault("delete", "stop"))
@@ -95,7 +100,7 @@ def _kept_rows(conn: sqlite3.Connection) -> Callable[[], None]:
 
 
 def _kept_dicts(saver: InMemorySaver) -> Callable[[], None]:
-    storage, writes, blobs = (copy.deepcopy(dict(part)) for part in (saver.storage, saver.writes, saver.blobs))
+    storage, writes, blobs = copy.deepcopy(dict(saver.storage)), copy.deepcopy(dict(saver.writes)), copy.deepcopy(dict(saver.blobs))
 
     def restore() -> None:
         for thread, namespaces in storage.items():

@@ -295,7 +295,7 @@ def test_a_thread_that_is_erased_while_its_copy_is_put_on_record_is_not_copied(w
             lists[0] = eraser.erase_thread("one").surviving_copies
 
     restore = copying.backup()
-    world.store.faults.watch = overtake  # type: ignore[assignment]  # a plain str for the operation
+    world.store.faults.watch = overtake
     with pytest.raises(ThreadErasedError):
         saver.copy_thread("one", "two")
     restore()
@@ -385,7 +385,7 @@ async def test_no_request_to_the_key_store_is_made_on_the_event_loop(world: Worl
 
     def cold() -> Saver:
         saver = copying.saver(world.keys())
-        world.store.faults.watch = look  # type: ignore[assignment]  # a plain str for the operation
+        world.store.faults.watch = look
         return saver
 
     world.store.faults.watch = None
