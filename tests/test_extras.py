@@ -30,7 +30,6 @@ USES = {
     "demo": "from sealpoint.cli.demo.run import run; run(keep='.')",
     "kms": "from sealpoint.keys import KmsKeys; KmsKeys('alias/checkpoints')",
     "legacy": "from sealpoint.serde import LegacyReader; LegacyReader((bytes(16),)).plain('msgpack+aes', bytes(64))",
-    "s3": "from sealpoint import S3Saver; S3Saver('s3://')",
     "transit": "from sealpoint.keys import TransitKeys; TransitKeys('checkpoints')",
 }
 

@@ -50,6 +50,13 @@ class SingleFlight(Generic[V]):
                 raise exc from None
         return await asyncio.wrap_future(flight)
 
+    def wait(self, key: Hashable) -> None:
+        """Returns when the call for `key` that is under way, if any, has ended, whatever its outcome. Not for coroutines."""
+        with self._lock:
+            flight = self._flights.get(key) if self._pid == os.getpid() else None
+        if flight is not None:
+            flight.exception()
+
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:
             if self._pid != os.getpid():  # a fork has copied the calls of its parent's threads, and they will never land here
