@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Final, Literal, NoReturn, get_args
 from ..ciphers import KeyKind, KeyReference, SecretKey, WrappedKey
 from ..context import Context
 from ..errors import ConfigurationError, KeyAccessError, UnknownKeyError
+from ..locks import ForkSafeLock
 from .aged import AgedCache
 from .calls import CallReport
 from .flight import SingleFlight
@@ -117,7 +117,7 @@ class EnvelopeKeys:
         self._clock = clock
         self._opened: AgedCache[bytes, SecretKey] = AgedCache(bounds.max_keys, bounds.max_age_s, clock)
         self._ids = lru_cache(_IDS)(self._ids_of)  # remembered, because hashing them costs more than opening a small value may
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._in_use: OrderedDict[str, _InUse] = OrderedDict()
         self._served = 0
         self._generating: SingleFlight[None] = SingleFlight()

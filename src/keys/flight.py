@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from ..errors import KeyServiceUnavailableError
+from ..locks import ForkSafeLock
 
 V = TypeVar("V")
 
@@ -22,7 +22,7 @@ class SingleFlight(Generic[V]):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._flights: dict[Hashable, Future[V]] = {}
         self._pid = os.getpid()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -20,6 +19,7 @@ from ..errors import (
     UnknownKeyError,
     WrongKeyError,
 )
+from ..locks import ForkSafeLock
 from ..stores import ObjectStore
 from .aged import AgedCache
 from .anyof import AnyOf
@@ -101,7 +101,7 @@ class ThreadKeys:
         self._clock = clock
         self._known: AgedCache[str, Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
         self._flights: SingleFlight[Known | None] = SingleFlight()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._named = lru_cache(_NAMES)(self._name)
         self._epochs = [0] * _STRIPES
 
