@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("pipeline", "zstd_level", "serde", "objects", "sealed_saver", "keys")
+NAMES = ("pipeline", "zstd_level", "serde", "objects", "objects_clients", "sealed_saver", "keys")
 
 
 def main(names: list[str]) -> int:

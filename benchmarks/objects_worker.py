@@ -34,16 +34,16 @@ def make(kind: str, where: str, endpoint: str | None) -> Any:
 
         keys = Keyring({"bench": bytes(range(32))}, active="bench")
         return S3Saver(where, keys, endpoint_url=endpoint) if endpoint else ObjectSaver.from_uri(f"file://{where}", keys)
-    from langgraph_checkpoint_objectstorage import ObjectStorageSaver
+    from langgraph_checkpoint_objectstorage import ObjectStorageSaver  # type: ignore[import-not-found] # in its own environment
 
     if not endpoint:
         return ObjectStorageSaver.from_conn_string(f"file://{where}", compression="zstd")
-    from s3fs import S3FileSystem
+    from s3fs import S3FileSystem  # type: ignore[import-not-found] # as above
 
     return ObjectStorageSaver(S3FileSystem(endpoint_url=endpoint, use_listings_cache=False), where.removeprefix("s3://"))
 
 
-def checkpoint(values: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
+def checkpoint(values: dict[str, Any], versions: dict[str, Any]) -> Any:
     """A checkpoint as the engine makes it."""
     return {
         "v": 4, "id": str(uuid6(clock_seq=-2)), "ts": "2026-11-30T00:00:00+00:00", "channel_values": values, "channel_versions": versions,
@@ -73,9 +73,9 @@ class Worker:
         self.head: Any = None
         self.version = 0
 
-    def _next(self) -> tuple[dict[str, Any], dict[str, str]]:
+    def _next(self) -> tuple[Any, dict[str, Any]]:
         self.version += 1
-        versions = {"messages": f"{self.version:032}.1", "topic": f"{1:032}.1"}
+        versions: dict[str, Any] = {"messages": f"{self.version:032}.1", "topic": f"{1:032}.1"}
         return checkpoint({"messages": [text(200, n) for n in range(5)], "topic": "x"}, versions), {"messages": versions["messages"]}
 
     async def fill(self, count: int) -> None:
@@ -92,6 +92,7 @@ class Worker:
         """One operation's time in milliseconds."""
         made, new = self._next()
         at = config("puts", self.head["configurable"]["checkpoint_id"])
+        writes, task = [(name, text(100, 1)) for name in ("a", "b", "c")], str(uuid6())
         started = time.perf_counter()
         if what == "latest":
             found = await self.far.aget_tuple(config("long"))
@@ -102,7 +103,7 @@ class Worker:
         elif what == "put":
             await self.far.aput(at, made, {"source": "loop", "step": 1, "parents": {}}, new)
         elif what == "put_writes":
-            await self.far.aput_writes(at, [(name, text(100, 1)) for name in ("a", "b", "c")], str(uuid6()))
+            await self.far.aput_writes(at, writes, task)
         elif what == "list(10)":
             assert len([item async for item in self.far.alist(config("long"), limit=10)]) == 10
         return (time.perf_counter() - started) * 1000
@@ -111,7 +112,7 @@ class Worker:
 async def chat(saver: BaseCheckpointSaver, steps: int = 50) -> None:
     """A conversation that grows by about 1 KB a step beside 20 KB that do not change, as the engine stores it."""
     static = {f"static{n}": text(5 * 1024, 100 + n) for n in range(4)}
-    versions = dict.fromkeys(static, f"{1:032}.1")
+    versions: dict[str, Any] = dict.fromkeys(static, f"{1:032}.1")
     at, messages = config("chat"), list[str]()
     for step in range(steps):
         message = text(1000, step)

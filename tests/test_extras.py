@@ -26,10 +26,10 @@ MODULES = {
 
 # The least that uses each feature. With the extra installed, it fails otherwise or not at all.
 USES = {
+    "s3": "from sealpoint import S3Saver, Keyring; S3Saver('s3://bucket', Keyring.generate())",
     "demo": "from sealpoint.cli.demo.run import run; run(keep='.')",
     "kms": "from sealpoint.keys import KmsKeys; KmsKeys('alias/checkpoints')",
     "legacy": "from sealpoint.serde import LegacyReader; LegacyReader((bytes(16),)).plain('msgpack+aes', bytes(64))",
-    "s3": "from sealpoint import S3Saver; S3Saver('s3://')",
     "transit": "from sealpoint.keys import TransitKeys; TransitKeys('checkpoints')",
 }
 

@@ -62,7 +62,7 @@ class AesGcm:
     may_skip: Final = False
 
     def __init__(self, keys: KeySource) -> None:
-        if not isinstance(keys, KeySource):
+        if isinstance(keys, type) or not isinstance(keys, KeySource):
             raise ConfigurationError(
                 "AesGcm takes a key source such as sealpoint.keys.Keyring.from_env() or "
                 f'Keyring({{"2026-11": key32}}, active="2026-11"), not {type(keys).__name__}'

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ..errors import SealpointError
+from ..errors import ConfigurationError, SealpointError
 from .inspect import inspect
 from .keygen import keygen
 
@@ -25,6 +25,9 @@ class _Errors(click.Group):
         except SealpointError as exc:
             click.echo(f"error: {exc}", err=True)
             sys.exit(exc.exit_code)
+        except OSError as exc:
+            click.echo(f"error: {exc.strerror or type(exc).__name__}: {exc.filename or 'standard output'}", err=True)
+            sys.exit(ConfigurationError.exit_code)
 
 
 @click.group(cls=_Errors, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

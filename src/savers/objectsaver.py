@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -31,8 +31,9 @@ from .objects.history import Historian
 from .objects.layout import Layout, Place, ThreadHash
 from .objects.read import Accept, Reader, config_of
 from .objects.remove import Remover
-from .objects.waves import Plan, Runner, Stream
+from .objects.waves import Emit, Plan, Runner, Stream
 from .objects.write import Writer
+from .uri import open_store
 
 DEFAULT_INLINE_BYTES: Final = 4096
 
@@ -60,6 +61,9 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     >>> from sealpoint.stores import MemoryStore
     >>> saver = ObjectSaver(MemoryStore(), Keyring.generate())
     """
+
+    seals_by_itself: ClassVar[bool] = True
+    """`SealedSaver` returns such a saver as it is."""
 
     serde: LayeredSerializer  # type: ignore[mutable-override] # LangGraph replaces it only by what `with_msgpack_allowlist` answers
 
@@ -102,8 +106,6 @@ class ObjectSaver(BaseCheckpointSaver[str]):
             ConfigurationError: the URI is of another form.
             MissingExtraError: ``s3://`` without the extra ``s3``.
         """
-        from .uri import open_store
-
         return ObjectSaver(open_store(uri), keys, **options)
 
     # --- read -----------------------------------------------------------------------------------------------------
@@ -334,8 +336,6 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     def _list(
         self, config: RunnableConfig | None, wanted: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
     ) -> Stream[CheckpointTuple]:
-        from .objects.waves import Emit
-
         reader = self._reader()
         accept = _accepting(wanted) if wanted else None
         end = get_checkpoint_id(before) if before else None
@@ -408,8 +408,6 @@ def _check_strategy(strategy: str) -> None:
 
 def _collected(stream: Stream[str]) -> Plan[list[str]]:
     """A streaming plan as one that returns all."""
-    from .objects.waves import Emit
-
     found: list[str] = []
     step = next(stream, None)
     while step is not None:

@@ -12,6 +12,7 @@ from ..keys import UNENCRYPTED, Keyring, Unencrypted, langgraph_aes_keys
 from .jsonplus import JsonPlus
 from .layered import LayeredSerializer
 from .legacy import LegacyReader
+from .padding import Padme
 from .zstd import Zstd
 
 
@@ -25,6 +26,7 @@ def sealed_serializer(
     on_drift: Literal["warn", "error", "ignore"] = "warn",
     scope: str = "",
     on_event: Hook | None = None,
+    padding: Padme | None = None,
 ) -> LayeredSerializer:
     """A serializer for the ``serde=`` of any LangGraph saver: lossless, compressed, encrypted, authenticated.
 
@@ -34,18 +36,20 @@ def sealed_serializer(
     Args:
         keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` stores
             plaintext.
-        compression: `Zstd(level=…, max_bytes=…)`, or None for none: compressed sizes can leak where a secret and an attacker's text share a
-            value.
+        compression: `Zstd(level=…, max_bytes=…)`, or None to write none (what is compressed already still opens): compressed sizes can leak
+            where a secret and an attacker's text share a value.
         pickle_fallback: allows pickle for the parts that nothing else stores.
         migrate: opens what LangGraph's serializers wrote, plain or ``…+aes``, as unauthenticated data. Switch it off when done.
         allowed_types: narrows the types that stored values may name; see `JsonPlus`.
         on_drift: what to do with stored fields that a class no longer has; see `JsonPlus`.
         scope: separates applications that share a key.
         on_event: called for every seal, open and refusal; see `sealpoint.events.Event`.
+        padding: `Padme()` hides exact lengths, after compression.
 
     Raises:
         NoKeyError: no key is given and the environment has none.
         KeyFormatError: the environment's key is malformed.
+        ConfigurationError: another argument is of the wrong kind.
 
     >>> from sealpoint import Keyring, sealed_serializer
     >>> serde = sealed_serializer(Keyring.generate())
@@ -55,9 +59,11 @@ def sealed_serializer(
     >>> serde.loads_typed((tag, data))
     {'user': 'ada'}
     """
-    layers: list[Layer] = []
-    if compression is not None:
-        layers.append(Zstd() if compression == "zstd" else compression)
+    if compression not in ("zstd", None) and not isinstance(compression, Zstd):
+        raise ConfigurationError(f"compression takes Zstd(…), 'zstd' or None, not {compression!r:.40}")
+    layers: list[Layer] = [compression if isinstance(compression, Zstd) else Zstd(writes=compression is not None)]
+    if padding is not None:
+        layers.append(padding)
     if not isinstance(keys, Unencrypted):
         layers.append(AesGcm(Keyring.from_env() if keys is None else keys))
     elif keys is not UNENCRYPTED:

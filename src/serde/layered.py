@@ -74,6 +74,8 @@ class LayeredSerializer(JsonPlusSerializer):
         self._layers = _checked_layers(layers)
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
+        if not isinstance(scope, str):
+            raise ConfigurationError(f"a scope is text, not {type(scope).__name__}")
         self._unbound = Context.unbound(scope)
         if legacy is not None and not isinstance(self._base, TrustAwareBase):
             raise ConfigurationError(
@@ -328,7 +330,9 @@ class LayeredSerializer(JsonPlusSerializer):
         outer = self._layers[-1].name if self._layers else "(none)"
         kind = legacy_kind(tag)
         if self._legacy is None:
-            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind and not is_pickle(tag) else ""
+            hint = ""
+            if kind is not None and not is_pickle(tag):
+                hint = ". If it is from before sealing, migrate=True opens such values, unauthenticated; if not, someone put it there"
             raise NotSealedError(f"a value tagged {tag[:60]!r} stands where one sealed by layer {outer!r} belongs{hint}")
         if kind is None:
             raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
@@ -362,7 +366,7 @@ def _checked_base(base: BaseSerializer) -> BaseSerializer:
 
 def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     for layer in layers:
-        if not isinstance(layer, Layer):
+        if isinstance(layer, type) or not isinstance(layer, Layer):
             wrap = " Wrap a LangGraph cipher: sealpoint.serde.CipherLayer(cipher, name=…)." if hasattr(layer, "encrypt") else ""
             raise ConfigurationError(f"{type(layer).__name__} is not a layer (name, authenticates_tag, may_skip, encode, decode).{wrap}")
         if not _LAYER_NAME.fullmatch(layer.name):

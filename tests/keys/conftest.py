@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests import services
 from tests.keys.helpers import Clock, World
 from tests.keys.services import Kms, Transit, kms_client
-from tests.services import Service
+from tests.services import ROOT_TOKEN, Service
 
 POLICY = """
 path "transit/encrypt/*" { capabilities = ["update"] }
@@ -54,13 +51,11 @@ def kms(_kms: Kms) -> Kms:
 
 
 @pytest.fixture(scope="session")
-def transit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Transit]:
+def transit(openbao: Service) -> Transit:
     hvac = pytest.importorskip("hvac", reason="hvac is not installed (extra transit)")
-    root_token = secrets.token_hex(12)
-    with services.openbao(tmp_path_factory.mktemp("openbao"), root_token) as service:
-        admin = hvac.Client(url=service.url, token=root_token, timeout=10)
-        admin.sys.enable_secrets_engine("transit")
-        admin.sys.create_or_update_policy(name="app", policy=POLICY)
-        found = Transit(service.url, admin, None)
-        found.client = found.app_client()
-        yield found
+    admin = hvac.Client(url=openbao.url, token=ROOT_TOKEN, timeout=10)
+    admin.sys.enable_secrets_engine("transit")
+    admin.sys.create_or_update_policy(name="app", policy=POLICY)
+    found = Transit(openbao.url, admin, None)
+    found.client = found.app_client()
+    return found

@@ -1,20 +1,24 @@
-"""Thread keys under a real saver and under a real graph: budgets, erasure and rotation as a user meets them."""
+"""Thread keys under the savers and under a real graph: budgets, erasure and rotation as a user meets them."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from sealpoint import Keyring
+from sealpoint.ciphers import KeySource
 from sealpoint.errors import ThreadErasedError
 from sealpoint.keys import Erased, KmsKeys, Roots, ThreadKeys, erase, or_erased, rotate_roots
-from sealpoint.savers import ObjectSaver
+from sealpoint.savers import ObjectSaver, SealedSaver
 from sealpoint.stores import MemoryStore
 from tests.keys.helpers import FlakyRoot, World
 from tests.keys.services import Kms
@@ -24,18 +28,36 @@ def config_of(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
-def put(saver: ObjectSaver, thread: str) -> RunnableConfig:
+Saver = BaseCheckpointSaver[Any]
+Make = Callable[[KeySource], Saver]
+
+
+@pytest.fixture(params=["object saver", "sealed memory", "sealed SQLite"])
+def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+    """Savers over one store of data: each call is another process."""
+    if request.param == "object saver":
+        data = MemoryStore()
+        yield lambda keys: ObjectSaver(data, keys)
+    elif request.param == "sealed memory":
+        memory = InMemorySaver()
+        yield lambda keys: SealedSaver(memory, keys)
+    else:
+        with SqliteSaver.from_conn_string(":memory:") as inner:
+            yield lambda keys: SealedSaver(inner, keys)
+
+
+def put(saver: Saver, thread: str) -> RunnableConfig:
     checkpoint: Checkpoint = {**empty_checkpoint(), "id": str(uuid6()), "channel_values": {"a": "secret"}, "channel_versions": {"a": "1"}}
     return saver.put(config_of(thread), checkpoint, {"source": "input", "step": 1, "parents": {}}, {"a": "1"})
 
 
-def test_an_erased_thread_is_gone_from_the_saver_and_its_neighbour_is_not(world: World) -> None:
-    data, keys = MemoryStore(), world.keys()
-    saver = ObjectSaver(data, keys)
+def test_an_erased_thread_is_gone_from_the_saver_and_its_neighbour_is_not(world: World, make: Make) -> None:
+    keys = world.keys()
+    saver = make(keys)
     for thread in ("one", "two"):
         put(saver, thread)
     receipt = erase(keys, "one")
-    for reader in (saver, ObjectSaver(data, world.keys())):
+    for reader in (saver, make(world.keys())):
         with pytest.raises(ThreadErasedError, match=receipt.erasure_id):
             reader.get_tuple(config_of("one"))
         marker = or_erased(reader.get_tuple, config_of("one"))
@@ -47,36 +69,40 @@ def test_an_erased_thread_is_gone_from_the_saver_and_its_neighbour_is_not(world:
         put(saver, "one")
 
 
-async def test_it_is_gone_for_async_readers_too(world: World) -> None:
-    data, keys = MemoryStore(), world.keys()
-    put(ObjectSaver(data, keys), "one")
+async def test_it_is_gone_for_async_readers_and_writers_too(world: World) -> None:
+    memory, keys = InMemorySaver(), world.keys()
+    put(SealedSaver(memory, keys), "one")
+    put(ObjectSaver(world.store, keys), "one")
     erase(keys, "one")
-    with pytest.raises(ThreadErasedError):
-        await ObjectSaver(data, world.keys()).aget_tuple(config_of("one"))
+    for saver in (SealedSaver(memory, world.keys()), ObjectSaver(world.store, world.keys())):
+        with pytest.raises(ThreadErasedError):
+            await saver.aget_tuple(config_of("one"))
+        with pytest.raises(ThreadErasedError):
+            await saver.aput(config_of("one"), empty_checkpoint(), {"source": "input", "step": 1, "parents": {}}, {})
 
 
 @pytest.mark.services
-def test_a_thousand_puts_of_a_saver_cost_ten_generated_keys_and_a_cold_reader_ten_decrypts(kms: Kms) -> None:
-    data, store, root = MemoryStore(), MemoryStore(), kms.root()
-    saver = ObjectSaver(data, ThreadKeys(store, root))
+def test_a_thousand_puts_cost_ten_generated_keys_and_a_cold_reader_ten_decrypts(kms: Kms, make: Make) -> None:
+    store, root = MemoryStore(), kms.root()
+    saver = make(ThreadKeys(store, root))
     for number in range(1_000):
         put(saver, f"t{number % 10}")
     assert kms.wire == {"GenerateDataKey": 10}
     kms.wire.clear()
-    reader = ObjectSaver(data, ThreadKeys(store, root))
+    reader = make(ThreadKeys(store, root))
     assert sum(1 for thread in range(10) for _ in reader.list(config_of(f"t{thread}"))) == 1_000
     assert kms.wire == {"Decrypt": 10}
 
 
 @pytest.mark.services
-def test_inline_keys_serve_a_saver_as_well(kms: Kms) -> None:
-    data, arn = MemoryStore(), kms.new_key()
-    saver = ObjectSaver(data, KmsKeys(arn, client=kms.client))
+def test_inline_keys_serve_a_saver_as_well(kms: Kms, make: Make) -> None:
+    arn = kms.new_key()
+    saver = make(KmsKeys(arn, client=kms.client))
     for number in range(20):
         put(saver, f"t{number % 10}")
     assert kms.wire == {"GenerateDataKey": 1}
     kms.wire.clear()
-    reader = ObjectSaver(data, KmsKeys(arn, client=kms.client))
+    reader = make(KmsKeys(arn, client=kms.client))
     assert sum(1 for thread in range(10) for _ in reader.list(config_of(f"t{thread}"))) == 20
     assert kms.wire == {"Decrypt": 1}
 

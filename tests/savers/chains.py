@@ -41,7 +41,8 @@ def put(
 ) -> RunnableConfig:
     made = checkpoint(values, versions, checkpoint_id)
     changed = made["channel_versions"] if new is None else new
-    return saver.put(at, made, {"source": "loop", "step": 1, "parents": {}, **metadata}, changed)
+    told: Any = {"source": "loop", "step": 1, "parents": {}, **metadata}
+    return saver.put(at, made, told, changed)
 
 
 def chain(

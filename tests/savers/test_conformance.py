@@ -24,6 +24,7 @@ async def test_async_methods_conform(make: MakeStore, keyring: Keyring) -> None:
     assert sum(passed.values()) == 81
 
 
+@pytest.mark.parametrize("make", ["memory", "folder", KINDS[-1]], indirect=True)  # once more; on moto it takes longest and adds least
 async def test_sync_methods_conform(make: MakeStore, keyring: Keyring) -> None:
     passed, failed = await conformance(lambda: SyncThroughAsync(ObjectSaver(make(), keyring)))
     assert failed == []

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from langgraph.checkpoint.base import INTERRUPT, RESUME, CheckpointTuple
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.stores import MemoryStore
@@ -81,18 +82,19 @@ class Differential(RuleBasedStateMachine):
         made_id = data.draw(st.sampled_from([f"{self.number:04}", f"1ef4f797-8335-6{self.number:03x}-8001-8a1503f9b875", *here[-1:]]))
         self.number += 1
         previous = self.ours.get_tuple(config(thread, ns, parent)) if parent else None
-        before = previous.checkpoint if previous else {"channel_values": {}, "channel_versions": {}}
-        versions, new, full = dict(before["channel_versions"]), {}, dict(before["channel_values"])
+        before: Any = previous.checkpoint if previous else {"channel_values": {}, "channel_versions": {}}
+        versions, full = dict(before["channel_versions"]), dict(before["channel_values"])
+        new: dict[str, str | int | float] = {}
         for channel in changed | set(state):
             versions[channel] = new[channel] = self.ours.get_next_version(versions.get(channel), None)
             full.pop(channel, None)
             if channel in state:
                 full[channel] = state[channel]
-        checkpoint = {
+        checkpoint: Any = {
             "v": 4, "id": made_id, "ts": "now", "channel_values": full, "channel_versions": versions, "versions_seen": {},
             "updated_channels": None,
         }  # fmt: skip
-        metadata = {"source": source, "step": self.number, "run_id": f"r{self.number % 3}"}
+        metadata: Any = {"source": source, "step": self.number, "run_id": f"r{self.number % 3}"}
         at = config(thread, ns, parent)
         assert self.run("put", at, checkpoint, metadata, new) == self.theirs.put(at, checkpoint, metadata, new)
         if (thread, ns, made_id) not in self.known:
@@ -165,9 +167,9 @@ class Differential(RuleBasedStateMachine):
         for key, blob in list(self.theirs.blobs.items()):
             if key[0] == source:
                 self.theirs.blobs[(copy, *key[1:])] = blob
-        for key, writes in list(self.theirs.writes.items()):
-            if key[0] == source and (source, *key[1:]) in self.known:
-                self.theirs.writes[(copy, *key[1:])] = dict(writes)
+        for (thread, ns, at), writes in list(self.theirs.writes.items()):
+            if thread == source and (thread, ns, at) in self.known:
+                self.theirs.writes[(copy, ns, at)] = dict(writes)
         self.known += [(copy, *known[1:]) for known in self.known if known[0] == source]
 
     @rule(thread=threads)
@@ -212,7 +214,7 @@ def _by_id(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
 
 @orders_writes
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-class TestDifferential(Differential.TestCase):
+class TestDifferential(Differential.TestCase):  # type: ignore[misc,valid-type] # hypothesis makes the class at run time
     settings = settings(
         max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
     )

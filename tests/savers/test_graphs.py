@@ -51,8 +51,9 @@ def test_delta_channels_equal_those_in_memory_at_every_step(durability: Any, key
         past = list(graph.get_state_history(config))[3]
         graph.update_state(past.config, {"log": ["fork"], "total": 0}, as_node="join")
         graph.invoke({"log": ["after fork"], "total": 1}, config, durability=durability)
-        # Metadata as JSON: LangGraph 1.2.0 puts tuples there, which InMemorySaver turns into lists.
-        histories.append([(state.values, state.next, json.dumps(state.metadata)) for state in graph.get_state_history(config)])
+        # InMemorySaver makes lists of the tuples in the metadata; ours come back as tuples.
+        told = [(state.values, state.next, json.dumps(state.metadata)) for state in graph.get_state_history(config)]
+        histories.append(told)
     memory, objects = histories
     assert len(memory) > 5
     for ours, theirs in zip(objects, memory, strict=True):
@@ -94,7 +95,7 @@ def _nested(saver: Any, depth: int = 3) -> Any:
 
 def test_an_interrupt_three_subgraphs_deep_resumes_in_another_process(keyring: Keyring) -> None:
     store, results = MemoryStore(), []
-    config = {"configurable": {"thread_id": "t"}}
+    config: Any = {"configurable": {"thread_id": "t"}}
     for first, second in ((ObjectSaver(store, keyring), ObjectSaver(store, keyring)), (memory := InMemorySaver(), memory)):
         stopped = _nested(first).invoke({"steps": []}, config)
         assert stopped["__interrupt__"][0].value == "name?"

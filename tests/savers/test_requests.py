@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.base.id import uuid6
@@ -141,7 +142,7 @@ def test_a_filter_streams_in_windows(saver: ObjectSaver) -> None:
 def test_delta_history_is_a_few_waves_and_not_one_for_each_ancestor(saver: ObjectSaver, waves: list[list[str]]) -> None:
     at = config()
     for step in range(60):
-        counters = {"counters_since_delta_snapshot": {"log": (step, step)}} if step else {}
+        counters: Any = {"counters_since_delta_snapshot": {"log": (step, step)}} if step else {}
         at = put(saver, at, {"log": ["seed"]} if step == 0 else {}, versions={"log": step + 1}, step=step, **counters)
         saver.put_writes(at, [("log", [step])], f"task-{step}")
     counts(saver)

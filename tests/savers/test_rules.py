@@ -10,9 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.base import ERROR, INTERRUPT, RESUME, SCHEDULED
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, SCHEDULED, _DeltaSnapshot
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.errors import ConfigurationError, MissingObjectError
@@ -141,10 +140,10 @@ def test_versions_of_every_type_name_large_values(saver: ObjectSaver, version: A
 
 def test_metadata_and_skeleton_come_back_as_from_memory(saver: ObjectSaver) -> None:
     theirs = InMemorySaver()
-    at = {**config(), "metadata": {"user": "ada", "deep": {"x": 1}, "__private": 1}, "tags": ["x"]}
+    at: Any = {**config(), "metadata": {"user": "ada", "deep": {"x": 1}, "__private": 1}, "tags": ["x"]}
     at["configurable"] |= {"langgraph_user": "u", "nul": "a\x00b", "obj": object()}
     for saver_ in (saver, theirs):
-        put(saver_, at, {"n": 1}, checkpoint_id="7", run_id="r")  # type: ignore[arg-type] # a config with more in it
+        put(saver_, at, {"n": 1}, checkpoint_id="7", run_id="r")
     ours, other = saver.get_tuple(config()), theirs.get_tuple(config())
     assert ours == other
 
@@ -228,7 +227,7 @@ def test_pruning_keeps_what_delta_channels_are_rebuilt_from(saver: ObjectSaver) 
     for step in range(10):
         snapshot = {"log": _DeltaSnapshot([step])} if step in (0, 4) else {}
         since = step - 4 if step >= 4 else step
-        counters = {"counters_since_delta_snapshot": {"log": (since, since)}} if since else {}
+        counters: Any = {"counters_since_delta_snapshot": {"log": (since, since)}} if since else {}
         at = put(saver, at, {**snapshot, "other": step}, versions={"log": step + 1, "other": step + 1}, step=step, **counters)
         saver.put_writes(at, [("log", [step])], f"task-{step}")
         every.append(at)

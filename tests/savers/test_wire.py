@@ -1,4 +1,4 @@
-"""Requests counted at the wire before a real S3 server, and storms, lost answers, cut answers and duplicates on it, with either client library."""
+"""Requests counted at the wire before a real S3 server, and storms, lost, cut and doubled answers on it, with either client library."""
 
 from __future__ import annotations
 

@@ -390,7 +390,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "generic_alias": lambda: list[int],
     "typing_alias": lambda: typing.Dict[str, typing.List[int]],  # noqa: UP006 - typing's forms are meant
     "literal": lambda: typing.Literal["a", 1],
-    "defaultdict_of_class": lambda: collections.defaultdict[str, Any](corpus.PlainObject, {"a": corpus.PlainObject(1)}),
+    "defaultdict_of_class": lambda: collections.defaultdict(typing.cast("Any", corpus.PlainObject), {"a": corpus.PlainObject(1)}),
     "ordered_with_int_keys": lambda: collections.OrderedDict([(2, "b"), (1, "a")]),
     "chain_of_maps": lambda: collections.ChainMap({1: (1,)}, {}),
     "bytearray": lambda: [bytearray(b"abc"), {"k": bytearray()}],

@@ -173,7 +173,7 @@ class Watch:
         elif event == "open":
             if "zoneinfo" not in str(args[0]) and "tzdata" not in str(args[0]):
                 self._broken(f"open of {args[0]}")
-        elif event == "exec" and "tzdata" in args[0].co_filename:
+        elif event in ("exec", "compile") and "tzdata" in str(args):
             return
         elif event.startswith(FORBIDDEN) and not event.startswith(("os.listdir", "os.scandir")):
             self._broken(f"audit event {event}")

@@ -90,6 +90,14 @@ def test_a_fragment_is_refused_in_a_value_that_is_otherwise_plain_text() -> None
         bare().dumps_typed({"a": fragments})
 
 
+def test_the_state_of_an_instance_held_as_a_dict_is_looked_into() -> None:
+    # On Python 3.13 such a dict does not show the garbage collector what it holds.
+    holder = PlainObject([1])
+    holder.buffer = bytearray(b"x")  # type: ignore[attr-defined]  # an attribute of this instance only
+    back = bare().loads_typed(bare().dumps_typed({"state": vars(holder)}))
+    assert type(back["state"]["buffer"]) is bytearray
+
+
 @pytest.mark.parametrize(
     "value",
     [

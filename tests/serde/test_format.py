@@ -88,7 +88,7 @@ def test_the_marker_differs_in_every_message_and_stands_in_every_reference() -> 
 
 @pytest.mark.parametrize(
     "value",
-    [bytes(LARGE), bytearray(LARGE), np.ones(LARGE // 8), {"deep": [{"er": bytes(LARGE)}]}, (b"x" * LARGE,), Plain(1, bytes(LARGE))],
+    [bytes(LARGE), bytearray(LARGE), np.ones(LARGE // 8), {"deep": [{"x": bytes(LARGE)}]}, (bytes(LARGE),), Plain(1, bytes(LARGE))],
 )
 def test_large_runs_of_bytes_stand_outside_the_documents(value: Any) -> None:
     _, documents, buffers = parsed(JsonPlus().dumps_typed(value)[1])

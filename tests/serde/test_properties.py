@@ -22,6 +22,9 @@ from sealpoint.errors import ValueNotStorableError
 from tests.corpus.values import XY, Cents, Colour, Frozen, Ident, Kind, Level, Pair, Perm, Plain, PlainObject, Simple, SlotObject
 from tests.serde.compare import bare
 
+# Hypothesis describes its own nested strategies when it draws from them.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning")
+
 ZONES = st.sampled_from([None, dt.UTC, dt.timezone(dt.timedelta(minutes=-90)), ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")])
 TEXT = st.text(st.characters(), max_size=12)
 HASHABLE_LEAVES = st.one_of(

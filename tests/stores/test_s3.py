@@ -120,7 +120,8 @@ class Stub:
 
 
 def _client_error(code: str, status: int) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "the-secret"}, "ResponseMetadata": {"HTTPStatusCode": status}}, "Operation")
+    answer: Any = {"Error": {"Code": code, "Message": "the-secret"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "Operation")
 
 
 def _stubbed(stub: Stub, prefix: str = "", **options: Any) -> S3Store:
@@ -214,7 +215,8 @@ def test_the_client_made_here_asks_for_no_permission_to_send(monkeypatch: pytest
 
     def look(request: Any, **_: Any) -> Any:
         seen.update({name.lower(): str(value) for name, value in request.headers.items()})
-        return AWSResponse(request.url, 200, {"ETag": '"e"'}, HTTPResponse(BytesIO(b""), preload_content=False))
+        headers: Any = {"ETag": '"e"'}
+        return AWSResponse(request.url, 200, headers, HTTPResponse(BytesIO(b""), preload_content=False))
 
     client.meta.events.register("before-send.s3.PutObject", look)
     store = S3Store("bucket", client=client)

@@ -88,7 +88,9 @@ _FAMILIES: Final = (
 )
 BY_CODE: Final[Mapping[int, Kind]] = {kind.code: kind for kind in (*EXACT.values(), *_FAMILIES)}
 
-_known: Final[dict[type, Kind]] = dict(EXACT)
+known: Final[dict[type, Kind]] = dict(EXACT)
+"""The kinds found so far; `kind_of` fills it."""
+
 _MAX_KNOWN: Final = 4096  # classes; those made at run time would otherwise stay for ever
 
 
@@ -98,13 +100,13 @@ def kind_of(cls: type) -> Kind:
     Raises:
         UnstorableError: none does; the reason says what to do.
     """
-    kind = _known.get(cls)
+    kind = known.get(cls)
     if kind is None:
         kind = _classified(cls)
-        if len(_known) >= _MAX_KNOWN:
-            _known.clear()
-            _known.update(EXACT)
-        _known[cls] = kind
+        if len(known) >= _MAX_KNOWN:
+            known.clear()
+            known.update(EXACT)
+        known[cls] = kind
     return kind
 
 

@@ -84,6 +84,8 @@ def parse(data: bytes) -> tuple[bytes, list[memoryview], list[memoryview]]:
     version, marker, documents, buffers = _HEAD.unpack_from(data)
     if version != VERSION:
         raise DecodeError(f"a stored value has version {version} of msgpack1; this release reads version {VERSION}: upgrade to read it")
+    if documents == 1 and buffers == 0 and len(data) >= _ONE.size and _ONE.unpack_from(data)[4] == len(data) - _ONE.size:
+        return marker, [memoryview(data)[_ONE.size :]], []
     at = _HEAD.size + 8 * (documents + buffers)
     if documents == 0 or at > len(data):
         raise DecodeError("a stored value is damaged: its parts do not fit its size")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def numbered(values: list[Any], distinct: list[Any]) -> Any:
     """For each value its place among the distinct ones; nil where there is one only."""
     if len(distinct) == 1:
         return None
-    places = {value: place for place, value in enumerate(distinct)}
+    places = dict(zip(distinct, count(), strict=False))
     return packed_places(list(map(places.__getitem__, values)), len(distinct))
 
 
@@ -124,12 +124,12 @@ def packed_places(places: list[int], distinct: int) -> Any:
 _LONG: Final = 64
 
 
-def spread(column: Any, distinct: list[Any], count: int) -> Iterable[Any]:
+def spread(column: Any, distinct: list[Any], length: int) -> Iterable[Any]:
     """The values that `numbered` made a column of."""
     if column is None:
         (one,) = distinct
-        return repeat(one, count)
-    if len(column) != count:
+        return repeat(one, length)
+    if len(column) != length:
         raise MalformedError
     return map(distinct.__getitem__, column)
 

@@ -74,9 +74,11 @@ def _plan(cls: type) -> _Plan:
 
 def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     types = list(map(type, objs))
-    plans = {cls: _plan(cls) for cls in set(types)}
-    sets = list(map(frozenset, map(_get_set, objs)))
+    plans = {cls: _plan(cls) for cls in dict.fromkeys(types)}
+    # As tuples, which are quicker than frozensets; equal sets that iterate in another order only cost a row of the table.
+    sets = list(map(tuple, map(_get_set, objs)))
     distinct_sets = list(dict.fromkeys(sets))
+    slotted = [plan for plan in plans.values() if plan.has_slots]
     return [
         [plan.head for plan in plans.values()],
         numbered(types, list(plans)),
@@ -85,7 +87,7 @@ def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
         numbered(sets, distinct_sets),
         _column(objs, _get_extra),
         _column(objs, _get_private),
-        [model_layout(type(obj)).read_slots(obj) for obj in objs] if any(plan.has_slots for plan in plans.values()) else None,
+        [model_layout(type(obj)).read_slots(obj) for obj in objs] if slotted else None,
     ]
 
 
@@ -95,10 +97,12 @@ def _column(objs: list[Any], get: Callable[[Any], Any]) -> Any:
         values = list(map(get, objs))
     except AttributeError:
         values = [_or_unset(obj, get) for obj in objs]
-    kinds = set(map(type, values))
-    if len(kinds) > 1 or any(values):
+    if any(values) or len(set(map(type, values))) > 1:
         return values
-    return {type(None): None, dict: 0, bool: 1}[kinds.pop()]
+    return _UNIFORM[type(values[0])]
+
+
+_UNIFORM: Final[dict[type, int | None]] = {type(None): None, dict: 0, bool: 1}
 
 
 def _or_unset(obj: Any, get: Callable[[Any], Any]) -> Any:

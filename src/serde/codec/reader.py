@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import ormsgpack
@@ -25,11 +25,12 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
         TypeRefusedError, MissingTypeError, SchemaDriftError: a type is not allowed, not there, or has changed.
     """
     marker, documents, buffers = frame.parse(data)
-    source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, buffers)
+    found: list[Any] = []
     try:
-        found: list[Any] = []
-        for document in documents[:0:-1]:
-            found = _objects(_unpacked(document, marker, found), source)
+        if len(documents) > 1:
+            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, buffers)
+            for document in documents[:0:-1]:
+                found = _objects(_unpacked(document, marker, found), source)
         return _unpacked(documents[0], marker, found)
     except SealpointError:
         raise
@@ -44,28 +45,17 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
 
 def _unpacked(document: memoryview, marker: bytes, found: list[Any]) -> Any:
     """One document, its references replaced by the objects in `found`, all of them and in order."""
-    following: Callable[[], Any] = iter(found).__next__
+    following: Iterator[Any] = iter(found)
 
     def reference(code: int, data: bytes) -> Any:
         if data != marker or code != frame.REFERENCE:
             raise MalformedError
-        return following()
+        return next(following)
 
     unpacked = ormsgpack.unpackb(document, ext_hook=reference)
-    if next_or(following, _NONE) is not _NONE:
+    for _left in following:
         raise MalformedError
     return unpacked
-
-
-_NONE: Final = object()
-
-
-def next_or(following: Callable[[], Any], default: Any) -> Any:
-    """What `following` returns, or `default` when there is no more."""
-    try:
-        return following()
-    except StopIteration:
-        return default
 
 
 def _objects(payload: Any, source: Reading) -> list[Any]:

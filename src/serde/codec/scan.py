@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import ormsgpack
 
-NATIVE: Final = frozenset({str, int, float, bool, type(None), list, dict})
 CONTAINERS: Final = frozenset({list, dict})
+NATIVE: Final = CONTAINERS | {str, int, float, bool, type(None)}
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
 _MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
@@ -86,5 +86,16 @@ def is_exact(payloads: list[Any]) -> bool:
             level = [x for x in level if type(x) in CONTAINERS]
         if types.isdisjoint(CONTAINERS):
             return True
-        level = gc.get_referents(*level)
+        level = gc.get_referents(*level) if _DICTS_TELL else _inside([x for x in level if type(x) in CONTAINERS])
     return False
+
+
+# From Python 3.13 on, the __dict__ of an instance may leave its values to the instance, and then does not tell the collector about them.
+_DICTS_TELL: Final = sys.version_info < (3, 13)
+
+
+def _inside(containers: list[Any]) -> list[Any]:
+    found = gc.get_referents(*containers)
+    if len(found) == sum(map(len, containers)):
+        return found
+    return [part for x in containers for part in (x.values() if type(x) is dict else x)]

@@ -53,14 +53,16 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
 
 def _written(obj: Any, out: Writing) -> bytes:
     slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
-    marker, documents, unproved = _documents(obj, out, slow)
-    if unproved and not is_exact(list(chain.from_iterable(unproved.values()))):
-        suspects = frozenset(number for number, parts in unproved.items() if not is_exact(parts))
+    for _ in range(_ATTEMPTS):
+        marker, documents, unproved = _documents(obj, out, slow)
+        if not unproved or is_exact(list(chain.from_iterable(unproved.values()))):
+            return frame.marshal(marker, documents, out.buffers)
+        slow |= {number for number, parts in unproved.items() if not is_exact(parts)}
         out.buffers.clear()
-        marker, documents, _ = _documents(obj, out, slow | suspects)
-    return frame.marshal(marker, documents, out.buffers)
+    raise UnstorableError("another thread changes it while it is being stored; store a copy", obj)
 
 
+_ATTEMPTS: Final = 4  # the second settles every value that holds still
 _NOTHING: Final[frozenset[int]] = frozenset()
 _ROOT_ONLY: Final = frozenset({0})
 
@@ -93,7 +95,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             else:
                 if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
                     # Of a later document's columns, only the groups are made of the user's values.
-                    unproved[number] = payload[1] if number else [payload]
+                    unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
@@ -136,7 +138,11 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         objs = list(distinct.values())
     types = list(map(type, objs))
     try:
-        keys = {cls: _key(cls, out) for cls in set(types)}
+        known = dispatch.known.get
+        keys: dict[type, type | Kind] = {}
+        for cls in set(types):
+            kind = None if cls in out.codecs else known(cls)
+            keys[cls] = _key(cls, out) if kind is None else kind if kind.mixed else cls
         if len(set(keys.values())) == 1:
             return [None, [_group(types[0], objs, out)], references]
         members: dict[type | Kind, list[Any]] = {}

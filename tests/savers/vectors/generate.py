@@ -21,8 +21,8 @@ PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 GREGORIAN = 122192928000000000
 
 THREADS = [
-    "user-42", "Alice", "", "a/b", "a", ".", "..", "t:1", "x" * 200, "x" * 201, "\u00e9" * 66, "\u00e9" * 67, "\U0001f9ea", "a.2fb", "\ud800", "a\x00b",
-    "th-x", "1",
+    "user-42", "Alice", "", "a/b", "a", ".", "..", "t:1", "x" * 200, "x" * 201, "\u00e9" * 66, "\u00e9" * 67, "\U0001f9ea", "a.2fb",
+    "\ud800", "a\x00b", "th-x", "1",
 ]  # fmt: skip
 NAMESPACES = ["", "child:1", "parent:uuid|child:uuid", "N", "y" * 300]
 UUIDS = [
@@ -37,13 +37,16 @@ OTHERS = [
     "1ef4f797-8335-4428-8001-8a1503f9b875", "1b21dd21-3813-6fff-8000-000000000000", "1ef4f797-8335-6428-c001-8a1503f9b875", "\ud800",
 ]  # fmt: skip
 BAD_SEGMENTS = {
-    "no marker": "user-42", "a capital": "t-Alice", "an escape in capitals": "t-.2F", "an escape that was not needed": "t-.61", "a cut escape": "t-a.2",
+    "no marker": "user-42", "a capital": "t-Alice", "an escape in capitals": "t-.2F", "an escape that was not needed": "t-.61",
+    "a cut escape": "t-a.2",
     "no UTF-8": "t-.ff", "a hash": "th-" + "0" * 64, "another marker": "x-a",
 }  # fmt: skip
 BAD_NAMES = {
     "no kind": "o9ez", "another kind": "o9ez.x", "a call that is too short": "o9ez.w.01hnvegyf9183000400",
-    "a call over 128 bits": "o9ez.w.8" + "0" * 25, "a character outside the alphabet": "o9ez.w.01hnvegyf91830004088z6jg8u", "half a byte": "o9z.c",
-    "two halves that do not match": "u7" + "z" * 25 + "-" + "0" * 25 + "1.c", "a ULID that is no UUIDv6": "u7" + "z" * 24 + "y-" + "0" * 25 + "1.c",
+    "a call over 128 bits": "o9ez.w.8" + "0" * 25, "a character outside the alphabet": "o9ez.w.01hnvegyf91830004088z6jg8u",
+    "half a byte": "o9z.c",
+    "two halves that do not match": "u7" + "z" * 25 + "-" + "0" * 25 + "1.c",
+    "a ULID that is no UUIDv6": "u7" + "z" * 24 + "y-" + "0" * 25 + "1.c",
     "a UUIDv6 spelt as another id": None, "an id that had to be hashed": "o" + "8f" * 97 + "z.c", "empty": "", "capitals": "O9EZ.c",
 }  # fmt: skip
 

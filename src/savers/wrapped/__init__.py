@@ -1,0 +1,5 @@
+"""SealedSaver and its parts."""
+
+from .saver import SealedSaver
+
+__all__ = ["SealedSaver"]

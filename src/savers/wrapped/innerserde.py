@@ -1,0 +1,90 @@
+"""The serializer of the inner saver: plain bytes and plain containers, nothing that could name a type; it never sees a user's value.
+
+An inner saver parses what it reads before anything could be authenticated, so its parser must not be able to do harm. Tags read: ``null``,
+``bytes``, ``empty`` and ``msgpack`` without extension types; one exception is LangGraph's `_DeltaSnapshot` (extension 7) around bytes,
+because savers treat that wrapper specially. In migration mode everything else is handed to a reader of old cells, which imports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import ormsgpack
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ...errors import NotSealedError
+
+_DELTA: Final = 7  # EXT_DELTA_SNAPSHOT of langgraph-checkpoint 4.3.2
+_PACK: Final = ormsgpack.OPT_PASSTHROUGH_TUPLE | ormsgpack.OPT_NON_STR_KEYS
+_UNPACK: Final = ormsgpack.OPT_NON_STR_KEYS
+
+LegacyLoad = Callable[[tuple[str, bytes]], Any]
+
+
+class NarrowSerde:
+    """What a saver under `SealedSaver` serializes with.
+
+    Args:
+        legacy: reads a cell that is none of ours, in migration mode; None refuses it.
+    """
+
+    def __init__(self, legacy: LegacyLoad | None = None) -> None:
+        self._legacy = legacy
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """The tag and bytes of sealed bytes, or of the containers around them."""
+        if obj is None:
+            return "null", b""
+        if type(obj) is bytes:
+            return "bytes", obj
+        return "msgpack", ormsgpack.packb(obj, default=_plain, option=_PACK)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """What `dumps_typed` was given.
+
+        Raises:
+            NotSealedError: the stored value is of another kind; nothing of it was built.
+        """
+        tag, raw = data
+        raw = b"" if raw is None else bytes(raw)
+        if tag == "bytes":
+            return raw
+        if tag in ("null", "empty"):
+            return None
+        if tag == "msgpack":
+            try:
+                return ormsgpack.unpackb(raw, ext_hook=_delta_only, option=_UNPACK)
+            except ormsgpack.MsgpackDecodeError:
+                if self._legacy is None:
+                    raise NotSealedError(
+                        "a stored value is not of the plain form that a sealed saver writes; nothing of it was read"
+                    ) from None
+        if self._legacy is None:
+            raise NotSealedError(
+                f"a stored value is tagged {tag[:40]!r}, which a sealed saver never writes; migrate=True reads what LangGraph wrote"
+            )
+        return self._legacy((tag, raw))
+
+    def dumps(self, obj: Any) -> bytes:
+        """The bytes alone, for savers that keep no tag."""
+        return self.dumps_typed(obj)[1]
+
+    def loads(self, data: bytes) -> Any:
+        """What `dumps` was given, which was not bare bytes."""
+        return self.loads_typed(("msgpack", data))
+
+
+def _plain(obj: Any) -> Any:
+    if type(obj) is _DeltaSnapshot and type(obj.value) is bytes:
+        return ormsgpack.Ext(_DELTA, ormsgpack.packb(obj.value))
+    if type(obj) is tuple:
+        return list(obj)
+    raise TypeError(f"{type(obj).__name__} does not go into an inner saver")
+
+
+def _delta_only(code: int, data: bytes) -> Any:
+    value = ormsgpack.unpackb(data) if code == _DELTA else None
+    if type(value) is not bytes:
+        raise ValueError("extension types are not read here")
+    return _DeltaSnapshot(value)

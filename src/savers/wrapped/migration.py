@@ -1,0 +1,123 @@
+"""Moving a store to sealed values: how much of it is sealed, and sealing the rest in place; when to stop is the user's decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ...ciphers.header import looks_sealed
+from ...context import Version
+from .cells import Cells
+from .core import Core
+from .drive import Ask, Flow, run
+from .innerserde import NarrowSerde
+from .opening import RawTuple
+from .places import ID, NS, THREAD, Place
+from .rows import Row, Rows
+from .skeleton import CONVERTED, Cell
+
+Versions = dict[tuple[str, str, str, str], Version]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a store is sealed.
+
+    Args:
+        checkpoints: how many there are.
+        unsealed_checkpoints: of those, how many are not sealed.
+        values: how many channel values the checkpoints refer to; one that several share counts for each.
+        unsealed_values: of those, how many are not sealed.
+        writes: how many pending writes there are.
+        unsealed_writes: of those, how many are not sealed.
+    """
+
+    checkpoints: int
+    unsealed_checkpoints: int
+    values: int
+    unsealed_values: int
+    writes: int
+    unsealed_writes: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing unsealed is left, so that migration mode may be dropped."""
+        return not (self.unsealed_checkpoints or self.unsealed_values or self.unsealed_writes)
+
+
+def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
+    """Counts, without opening anything: whether what looks sealed opens, a read decides."""
+    config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
+    rows: list[RawTuple] = yield Ask("list", (config,))
+    values = [value for raw in rows for value in raw.checkpoint["channel_values"].values()]
+    writes = [value for raw in rows for _, _, value in raw.pending_writes or ()]
+    return Coverage(
+        len(rows),
+        sum(not core.opener.is_sealed(raw) for raw in rows),
+        len(values),
+        sum(not _is_cell(value) for value in values),
+        len(writes),
+        sum(not _is_cell(value) for value in writes),
+    )
+
+
+def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) -> Coverage:
+    """Everything stored before sealing is sealed in place; may be stopped and run again, and finds what a live writer has added since.
+
+    Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row
+    by row.
+    """
+    config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
+    versions: Versions = {}
+    for raw in sorted(inner.list(config), key=lambda raw: str(raw.checkpoint["id"])):
+        place = core.opener.place(raw)
+        for channel, version in raw.checkpoint["channel_versions"].items():
+            versions[place.thread, place.ns, channel, str(version)] = version
+        if not core.opener.is_sealed(raw):
+            run(_seal_checkpoint(core, raw, place), inner)
+    for row in rows.values(thread_id):
+        if not looks_sealed(row.data) and not _wrapped_sealed(inner.serde, row):
+            _seal_value(core.cells, inner.serde, rows, row, versions)
+    for row in rows.writes(thread_id):
+        if not looks_sealed(row.data):
+            _seal_write(core.cells, inner.serde, rows, row)
+    core.cache.clear()
+    return run(coverage(core, thread_id), inner)
+
+
+def _seal_checkpoint(core: Core, raw: RawTuple, place: Place) -> Flow[None]:
+    opened = core.opener.open(raw, place, core.cache)
+    ids = dict(raw.config["configurable"])
+    ids.pop(ID)
+    if opened.parent_config is not None:
+        ids[ID] = opened.parent_config["configurable"][ID]
+    config: RunnableConfig = {"configurable": {**ids, NS: place.ns}}
+    yield from core.put(config, opened.checkpoint, opened.metadata, {}, unsealed=opened.checkpoint["channel_versions"])
+
+
+def _seal_value(cells: Cells, serde: NarrowSerde, rows: Rows, row: Row, versions: Versions) -> None:
+    key: tuple[str, str, str, str] = row.key
+    thread, ns, channel, text = key
+    value = serde.loads_typed((row.tag, row.data))
+    version: Version = versions.get(key, text)
+    cell = Cell(version, CONVERTED, type(value) is _DeltaSnapshot)
+    rows.replace_value(row, *serde.dumps_typed(cells.seal_value(Place(thread, ns), channel, cell, value)))
+
+
+def _seal_write(cells: Cells, serde: NarrowSerde, rows: Rows, row: Row) -> None:
+    thread, ns, checkpoint_id, task_id, index = row.key
+    value = serde.loads_typed((row.tag, row.data))
+    sealed = cells.seal_write(Place(thread, ns), checkpoint_id, task_id, row.channel, index, row.path, value)
+    rows.replace_write(row, *serde.dumps_typed(sealed))
+
+
+def _wrapped_sealed(serde: NarrowSerde, row: Row) -> bool:
+    return row.tag == "msgpack" and _is_cell(serde.loads_typed((row.tag, row.data)))
+
+
+def _is_cell(stored: Any) -> bool:
+    raw = stored.value if type(stored) is _DeltaSnapshot else stored
+    return type(raw) is bytes and looks_sealed(raw)

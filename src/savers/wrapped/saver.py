@@ -1,0 +1,236 @@
+"""`SealedSaver`: any LangGraph checkpointer, nothing in clear and everything in its place; the parts do the work, this joins them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ...ciphers import KeySource
+from ...errors import ConfigurationError
+from ...events import Hook
+from ...keys import Keyring, Unencrypted
+from ...serde import LayeredSerializer, sealed_serializer
+from ...serde.padding import Padme
+from .advertise import sealed_class
+from .cache import OriginCache
+from .cells import Cells
+from .core import Core
+from .drive import arun, run
+from .innerserde import LegacyLoad
+from .methods import Methods
+from .migration import Coverage, convert, coverage
+from .names import Names
+from .opening import Opener
+from .profile import Profile, profile_of
+from .tokens import Tokens, check_fields
+
+INDEX_KEYS: Final = "SEALPOINT_INDEX_KEYS"
+_CACHE_BYTES: Final = 64 * 1024 * 1024
+
+
+class SealedSaver(BaseCheckpointSaver[Any]):
+    """A checkpointer that seals what goes into another one, and refuses what comes out changed.
+
+    The inner saver and its schema stay as they are. Values, writes, checkpoints and metadata are sealed and bound to thread, namespace,
+    checkpoint, channel, version and task; the inner saver parses none of it. What stays readable is named in
+    docs/limitations-sealed-saver.md.
+
+    It has the methods that the inner saver's class has, and no others; what else is public on the inner saver (`setup`, `conn`, …) is
+    reached through it. It works on a shallow copy of the inner saver, so the object that was passed in still reads and writes as before: do
+    not use both.
+
+    Args:
+        inner: any `BaseCheckpointSaver`. A saver that seals by itself is returned as it is.
+        keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` seals
+            nothing.
+        serde: the serializer to seal with, instead of `keys`.
+        scope: separates applications that share a key.
+        migrate: reads what was stored before sealing began, unauthenticated and counted, while the store is converted.
+        pass_through: keys of `configurable` that the inner saver needs; they go inward in clear.
+        search_fields: metadata keys that `list(filter=…)` can look up by keyed tokens; needs index keys.
+        index_keys: the keys of tokens. None takes `SEALPOINT_INDEX_KEYS` when a token is asked for.
+        hash_thread_ids: stores keyed tokens instead of thread ids; needs index keys.
+        hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys.
+        pad_lengths: pads what is sealed, so that its length says less (Padmé).
+        cache_bytes: of sealed cells kept in memory, so that unchanged channels are not sealed again.
+        on_event: called for every seal, open and refusal; see `sealpoint.events.Event`.
+
+    Raises:
+        NoKeyError: there is no key; the message says how to make one.
+        ConfigurationError: the arguments contradict each other, or `inner` is no checkpointer.
+    """
+
+    if TYPE_CHECKING:  # there when the inner saver has them, as with every method that an inner saver need not have
+
+        def __enter__(self) -> Self: ...
+        def __exit__(self, *exc: Any) -> Any: ...
+        async def __aenter__(self) -> Self: ...
+        async def __aexit__(self, *exc: Any) -> Any: ...
+
+    _core: Core
+    _inner: Any
+    _takes_path: bool
+
+    def __new__(cls, inner: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """An instance of the class that stands for `inner`'s class; `inner` itself when it seals by itself."""
+        if getattr(inner, "seals_by_itself", False):
+            if args or kwargs:
+                raise ConfigurationError(f"{type(inner).__name__} seals by itself: give it the keys, and no second seal")
+            return inner
+        if inner is None or isinstance(inner, SealedSaver):
+            return super().__new__(cls)  # copies; __init__ refuses the rest
+        if not isinstance(inner, BaseCheckpointSaver):
+            raise ConfigurationError(
+                f"SealedSaver wraps a LangGraph checkpointer, not {type(inner).__name__}; was it a context manager (`with … as saver`)?"
+            )
+        return super().__new__(sealed_class(SealedSaver, Methods, type(inner)))
+
+    def __init__(
+        self,
+        inner: BaseCheckpointSaver[Any],
+        keys: KeySource | Unencrypted | None = None,
+        *,
+        serde: LayeredSerializer | None = None,
+        scope: str = "",
+        migrate: bool = False,
+        pass_through: Iterable[str] = (),
+        search_fields: Iterable[str] = (),
+        index_keys: Keyring | None = None,
+        hash_thread_ids: bool = False,
+        hide_names: bool = False,
+        pad_lengths: bool = False,
+        cache_bytes: int = _CACHE_BYTES,
+        on_event: Hook | None = None,
+    ) -> None:
+        if isinstance(inner, SealedSaver):
+            raise ConfigurationError("this saver is sealed already")
+        if serde is not None and not isinstance(serde, LayeredSerializer):
+            raise ConfigurationError(f"serde is what sealed_serializer() makes, not {type(serde).__name__}: only that knows of places")
+        if serde is not None and keys is not None:
+            raise ConfigurationError("give keys or a serde, not both: the serde has its keys")
+        if serde is not None and (pad_lengths or on_event is not None):
+            raise ConfigurationError("pad_lengths and on_event are for the serializer made here; give them to the serde that you pass")
+        if migrate and isinstance(keys, Unencrypted):
+            raise ConfigurationError("migrate=True moves a store to sealed values; with UNENCRYPTED there is nothing to tell them by")
+        if migrate and (hash_thread_ids or hide_names):
+            raise ConfigurationError(
+                "convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found"
+            )
+        fields = check_fields(search_fields)
+        sealing = serde if serde is not None else _serializer(keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
+        tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
+        names = Names(tokens, threads=hash_thread_ids, nodes=hide_names)
+        profile = profile_of(inner)
+        cells = Cells(sealing, scope)
+        self._counts: Counter[str] = Counter()
+        opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
+        self._core = Core(
+            cells, opener, OriginCache(cache_bytes), names, profile,
+            pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate,
+        )  # fmt: skip
+        if migrate and not profile.converts:
+            raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
+        self._inner = _narrowed(inner, profile, sealing.loads_typed if migrate else None)
+        self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
+        self.serde = sealing
+
+    # --- the inner saver's own ------------------------------------------------------------------------------------
+
+    @property
+    def config_specs(self) -> list[Any]:
+        """The inner saver's."""
+        specs: list[Any] = self._inner.config_specs
+        return specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """The inner saver's."""
+        return self._inner.get_next_version(current, channel)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    # --- ours -----------------------------------------------------------------------------------------------------
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> SealedSaver:
+        """The same saver, with a serializer that also allows these types; LangGraph calls it in strict mode."""
+        serde = self._core.cells.serde.with_msgpack_allowlist(extra_allowlist)
+        clone = copy.copy(self)
+        cells = Cells(serde, self._core.cells.scope)
+        clone._core = copy.copy(self._core)
+        clone._core.cells = cells
+        clone._core.opener = self._core.opener.with_cells(cells)
+        clone.serde = serde
+        if self._core.migrate:
+            clone._inner = _narrowed(self._inner, self._core.profile, serde.loads_typed)
+        return clone
+
+    def coverage(self, thread_id: str | None = None) -> Coverage:
+        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode."""
+        return run(coverage(self._core, thread_id), self._inner)
+
+    async def acoverage(self, thread_id: str | None = None) -> Coverage:
+        """As `coverage`."""
+        return await arun(coverage(self._core, thread_id), self._inner)
+
+    def convert(self, thread_id: str | None = None) -> Coverage:
+        """Seals in place what was stored before, in the store or in one thread, and returns what is covered afterwards.
+
+        Raises:
+            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their
+                async forms read the same store). Copy such a store with a saver on each side.
+        """
+        rows = self._core.profile.rows
+        if not self._core.migrate or rows is None:
+            raise ConfigurationError(
+                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, "
+                "or copy it thread by thread"
+            )
+        return convert(self._core, self._inner, rows(self._inner), thread_id)
+
+    def stats(self) -> dict[str, dict[str, int]]:
+        """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
+        return {**self._core.cells.serde.stats(), "saver": dict(self._counts)}
+
+    def _count(self, what: str) -> None:
+        self._counts[what] += 1
+
+    def __repr__(self) -> str:
+        return f"SealedSaver({type(self).__name__.removeprefix('Sealed')})"
+
+
+def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
+    return sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+
+
+def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens | None:
+    if not needed:
+        return None
+    if index_keys is None:
+        import os
+
+        if INDEX_KEYS not in os.environ:
+            raise ConfigurationError(
+                f"search fields and hidden names need an index key: set {INDEX_KEYS} (written like SEALPOINT_KEYS), or pass index_keys="
+            )
+        index_keys = Keyring.parse(os.environ[INDEX_KEYS])
+    return Tokens(index_keys, scope)
+
+
+def _narrowed(inner: BaseCheckpointSaver[Any], profile: Profile, legacy: LegacyLoad | None) -> Any:
+    """A shallow copy of the inner saver in which every serializer is the narrow one."""
+    clone, narrow = copy.copy(inner), profile.serde(legacy)
+    for name, value in list(vars(clone).items()):
+        # Asked of the class: a MongoDB collection answers to any name.
+        if hasattr(type(value), "dumps_typed") and hasattr(type(value), "loads_typed"):
+            setattr(clone, name, narrow)
+    clone.serde = narrow
+    if profile.narrow is not None:
+        profile.narrow(clone)
+    return clone
