@@ -1,4 +1,4 @@
-"""What the InMemorySaver can be asked as the model of a saver; it says so where a release is no model, and compares nothing itself."""
+"""What InMemorySaver can be asked as the model of a saver; says where a release of it is no model, and compares nothing itself."""
 
 import pytest
 from langgraph.checkpoint import base
