@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite, writes_sort_key
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite
 
 from ...errors import DecodeError, MissingObjectError
 from ...serde import Packed
+from ..compat import writes_sort_key
 from . import layout
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
