@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, Checkpoint
 
 from ...errors import DecodeError, MissingObjectError, ThreadErasedError
 from ...serde import Packed
+from ..compat import writes_sort_key
 from . import layout
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
@@ -70,8 +71,7 @@ def merge_writes(calls: Sequence[WritesRecord]) -> list[MergedWrite]:
             slot = (call.task_id, write.index)
             if write.index < 0 or slot not in slots:
                 slots[slot] = (call.task_path, MergedWrite(call.task_id, write.channel, write.value))
-    # LangGraph's `writes_sort_key`, written out because langgraph-checkpoint 4.1 does not have it yet: path, task, index.
-    order = sorted(slots, key=lambda slot: (slots[slot][0], *slot))
+    order = sorted(slots, key=lambda slot: writes_sort_key(slots[slot][0], *slot))
     return [slots[slot][1] for slot in order]
 
 
