@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from typing import Any
 
 import ormsgpack
 import pytest
 
-from sealpoint.errors import TypeRefusedError
+from sealpoint.errors import DecodeError, SealpointError, TypeRefusedError, ValueNotStorableError
 from sealpoint.serde import JsonPlus
+from sealpoint.serde.codec import frame
+from sealpoint.serde.codec.kind import BufferSource
+from tests.serde.compare import bare
+from tests.serde.test_attacks import MARKER, REFERENCE, forged
+
+
+def message(*documents: Any, buffers: tuple[bytes, ...] = ()) -> tuple[str, bytes]:
+    """A payload of these documents."""
+    sources = [BufferSource(len(raw), lambda room, raw=raw: frame.copy_into(room, memoryview(raw))) for raw in buffers]  # type: ignore[misc]
+    return "msgpack1", frame.marshal(MARKER, [ormsgpack.packb(document) for document in documents], sources)
 
 
 def constructor(code: int, *parts: Any) -> ormsgpack.Ext:
@@ -36,3 +48,91 @@ def test_a_metaclass_in_json_stays_the_dict_that_it_is() -> None:
 def test_what_is_safe_to_restore_is_not_safe_to_call(name: tuple[str, str]) -> None:
     with pytest.raises(TypeRefusedError):
         JsonPlus().loads_typed(("msgpack", ormsgpack.packb(constructor(0, *name, 3 * 10**9))))
+
+
+# --- msgpack1: what a row holds is of exactly the type that was written ---------------------------------------------
+
+
+def bare_unicode_error(start: int, end: int, obj: Any) -> list[Any]:
+    native = {"object": obj, "encoding": "a", "reason": "b", "start": start, "end": end}
+    return [45, ["builtins", "UnicodeDecodeError"], [[REFERENCE, None, native, None, None, None, False]]]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        pytest.param([50, [["|S0", [2000], "C", True, b""]]], id="memory that was there before"),
+        pytest.param([50, [["|S0", [1 << 40], "C", True, b""]]], id="a terabyte"),
+        pytest.param([43, ["builtins", "bytearray"], None, [3 * 10**9], None], id="bytearray by size"),
+        pytest.param([43, ["builtins", "list"], None, [[]], None], id="a list that can be shared"),
+        pytest.param([51, [["S", 3 * 10**9]]], id="numpy bytes by size"),
+        pytest.param([8, [[1, 2, 3]]], id="int of a list"),
+        pytest.param([9, [["1", 2.0]]], id="complex of text"),
+        pytest.param([11, [["1e30000000"]]], id="fraction of text"),
+        pytest.param([11, [[1, 0]]], id="fraction by zero"),
+        pytest.param([10, [["1", 2]]], id="decimal of a list"),
+        pytest.param([20, [b"\x00\x00\x01\x00"]], id="date of a pickle"),
+        pytest.param([19, [[b"\x07\xe0\x0c\xff\xff\xff\xff\xff\xff\xff", 0, None]]], id="datetime of a pickle"),
+        pytest.param([6, [[False, 0]]], id="a buffer that is not there"),
+        pytest.param([18, [["a" * 70_000, 32]]], id="a long pattern"),
+        pytest.param([30, [["union", [["class", "builtins", "int"]] + [["literal", [n]] for n in range(300)]]]], id="a wide union"),
+        pytest.param([64, [["timestamp", 0, "ns", "dateutil//dev/null", 0]]], id="a time zone by file"),
+        pytest.param([61, [[["numpy", 5], ["range", 0, 3 * 10**9, 1, None], None, [True, {}]]]], id="a scalar repeated by an index"),
+    ],
+)
+def test_a_row_of_another_type_than_was_written_is_refused(group: list[Any]) -> None:
+    with pytest.raises(DecodeError):
+        JsonPlus().loads_typed(forged(REFERENCE, group))
+
+
+@pytest.mark.parametrize(("start", "end", "obj"), [(-(10**12), 1 - 10**12, b"x"), (5, 6, b"x"), (0, 1, 1.5), (0, 1, "x")])
+def test_a_unicode_error_never_points_beside_its_object(start: int, end: int, obj: Any) -> None:
+    with pytest.raises(DecodeError):
+        JsonPlus().loads_typed(message(REFERENCE, [None, [bare_unicode_error(start, end, obj)], None], [None, [[1, [[]]]], None]))
+
+
+def test_a_unicode_error_comes_back() -> None:
+    before = UnicodeDecodeError("utf-8", b"abc", 1, 2, "why")
+    assert str(bare().loads_typed(bare().dumps_typed(before))) == str(before)
+
+
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_buffer_is_used_exactly_once(times: int) -> None:
+    rows = [[False, 0]] * times or [[False, b"x"]]
+    with pytest.raises(DecodeError):
+        JsonPlus().loads_typed(message([REFERENCE] * len(rows), [None, [[6, rows]], None], buffers=(b"x" * 100,)))
+
+
+def test_more_documents_than_are_written_are_refused() -> None:
+    levels = [[None, [[1, [[REFERENCE]]]], None]] * 256
+    with pytest.raises(DecodeError):
+        JsonPlus().loads_typed(message(REFERENCE, *levels, [None, [[1, [[]]]], None]))
+
+
+def test_a_pickle_fallback_stores_no_buffer_twice() -> None:
+    value = [bytearray(os.urandom(70_000)), JsonPlus]
+    serde = JsonPlus(pickle_fallback=True)
+    assert serde.load(*serde.dumps_typed([*value, len]), authenticated=True)[:2] == value
+
+
+def test_running_out_of_memory_is_not_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    tag, data = bare().dumps_typed((1, 2))
+    monkeypatch.setattr("sealpoint.serde.codec.reader._objects", exhausted)
+    with pytest.raises(MemoryError):
+        bare().loads_typed((tag, data))
+
+
+def test_names_from_a_payload_reach_errors_and_logs_as_plain_short_text(caplog: pytest.LogCaptureFixture) -> None:
+    evil = "a\r\x1b[31mERROR\u202e" + "x" * 500
+    with pytest.raises(SealpointError) as caught:
+        JsonPlus().loads_typed(forged(REFERENCE, [40, ["m", evil], "", [{}], None, 1]))
+    assert str(caught.value).isascii()
+    assert str(caught.value).isprintable()
+    fields = "\n".join(["node", "arg", "timeout", *(evil + str(n) for n in range(50))])
+    with caplog.at_level(logging.WARNING, "sealpoint"):
+        JsonPlus().loads_typed(forged(REFERENCE, [40, ["langgraph.types", "Send"], fields, None, [{"node": "a", "arg": 1}], 1]))
+    assert caplog.text.count("ERROR") <= 10
+    assert "\x1b" not in caplog.text

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .buffers import of_bytes, read_bytes
 from .classes import marshal_type, parse_type
-from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, simple
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, exactly, expect, listed, simple
 from .lift import Octets
 
 
@@ -46,7 +46,12 @@ TUPLE: Final = simple(1, list, lambda row: tuple(listed(row)), indexed)
 PAIRS: Final = simple(2, lambda v: flat(v.mapping), lambda row: dict(paired(row)), lambda v: keyed(v.mapping))
 SET: Final = simple(3, list, lambda row: set(listed(row)), indexed)
 FROZENSET: Final = simple(4, list, lambda row: frozenset(listed(row)), indexed)
-DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], lambda row: deque(listed(row[1]), row[0]), indexed)
+def _deque(row: Any) -> deque[Any]:
+    length, items = expect(listed(row), 2)
+    return deque(listed(items), None if length is None else exactly(int, length))
+
+
+DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], _deque, indexed)
 ORDERED: Final = simple(26, lambda v: list(chain.from_iterable(v.items())), lambda row: OrderedDict(paired(row)), keyed)
 
 
@@ -127,8 +132,8 @@ def _decode_arrays(columns: list[Any], source: Reading) -> list[Any]:
     order, rows = expect(columns, 2)
     made = []
     for code, itemsize, stored in listed(rows):
-        one = array.array(code)
-        if one.itemsize != itemsize:
+        one = array.array(exactly(str, code))
+        if one.itemsize != exactly(int, itemsize):
             raise MalformedError
         one.frombytes(read_bytes(stored, source, bytes))
         if order != sys.byteorder:

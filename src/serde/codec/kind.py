@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from .drift import DriftPolicy
     from .registry import Codec
     from .trust import Trust
 
+T = TypeVar("T")
 Part = tuple[str, Any]
 """A step of a path (``.name`` or ``[3]``) and the value found there."""
 
@@ -66,13 +67,16 @@ class Reading:
     classify: Callable[[type], int]
     authenticated: bool
     pickle: bool = False
-    buffers: list[memoryview] = field(default_factory=list)
+    buffers: list[memoryview | None] = field(default_factory=list)
 
     def buffer(self, number: Any) -> memoryview:
-        """The bytes that the writer put under this number."""
+        """The bytes that the writer put under this number; each is handed out once, as each was stored for one object."""
         if type(number) is not int or not 0 <= number < len(self.buffers):
             raise MalformedError
-        return self.buffers[number]
+        found, self.buffers[number] = self.buffers[number], None
+        if found is None:
+            raise MalformedError
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,30 @@ def expect(columns: list[Any], count: int) -> list[Any]:
     if len(columns) != count:
         raise MalformedError
     return columns
+
+
+def shown(name: Any, limit: int = 40) -> str:
+    """A name out of a payload, fit for a log or an error: ASCII without control characters, cut after `limit` characters."""
+    return ascii(str(name)[:limit])[1:-1] if type(name) is str else "?"
+
+
+def exactly(kind: type[T], value: Any) -> T:
+    """The value, if its type is exactly this one.
+
+    What stands in a row can be any object that a payload may name, and much of what rows are given to takes other types in another
+    sense: bytes as a pickled date, an int as a size.
+    """
+    if type(value) is not kind:
+        raise MalformedError
+    return value
+
+
+def all_exactly(kind: type[T], values: Any, count: int | None = None) -> list[T]:
+    """The list, if all that is in it has exactly this type, and it has `count` items where that is given."""
+    found = listed(values)
+    if (count is not None and len(found) != count) or not set(map(type, found)) <= {kind}:
+        raise MalformedError
+    return found
 
 
 def listed(value: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from . import drift
 from .classes import marshal_class, parse_type, stored_class
 from .containers import flat, indexed, keyed, marshal_factory, paired
-from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
+from .kind import Kind, MalformedError, Part, Reading, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
 
@@ -38,8 +38,8 @@ class Base:
         self.take = take
 
 
-def _new(base: Any) -> Callable[[Any, Any, Reading], Any]:
-    return lambda cls, value, _source: base.__new__(cls, value)
+def _new(base: Any, stored: type[Any] | None = None) -> Callable[[Any, Any, Reading], Any]:
+    return lambda cls, value, _source: base.__new__(cls, exactly(stored or base, value))
 
 
 def _fill_list(cls: Any, row: Any, _source: Reading) -> Any:
@@ -68,7 +68,7 @@ def _fill_ordered(cls: Any, row: Any, _source: Reading) -> Any:
 
 
 def _fill_defaultdict(cls: Any, row: Any, source: Reading) -> Any:
-    factory, items = row
+    factory, items = expect(listed(row), 2)
     made: defaultdict[Any, Any] = defaultdict.__new__(cls)
     defaultdict.__init__(made, None if factory is None else parse_type(factory, source.trust))
     dict.update(made, dict(paired(items)))
@@ -77,28 +77,32 @@ def _fill_defaultdict(cls: Any, row: Any, source: Reading) -> Any:
 
 def _fill_deque(cls: Any, row: Any, _source: Reading) -> Any:
     made: deque[Any] = deque.__new__(cls)
-    deque.__init__(made, listed(row[1]), row[0])
+    length, items = expect(listed(row), 2)
+    deque.__init__(made, listed(items), None if length is None else exactly(int, length))
     return made
 
 
 def _fill_bytearray(cls: Any, row: Any, _source: Reading) -> Any:
     made: bytearray = bytearray.__new__(cls)
-    bytearray.__init__(made, row)
+    bytearray.__init__(made, exactly(bytes, row))
     return made
 
 
 def _date(cls: Any, row: Any, _source: Reading) -> Any:
-    return dt.date.__new__(cls, *row)
+    return dt.date.__new__(cls, *all_exactly(int, row, 3))
 
 
 def _delta(cls: Any, row: Any, _source: Reading) -> Any:
-    return dt.timedelta.__new__(cls, *row)
+    return dt.timedelta.__new__(cls, *all_exactly(int, row, 3))
 
 
 BASES: Final[dict[type, Base]] = {
     int: Base(lambda v: int.__add__(v, 0), _new(int)),
     float: Base(float.__pos__, _new(float)),
-    complex: Base(lambda v: [v.real, v.imag], lambda cls, row, _source: complex.__new__(cls, *row)),
+    complex: Base(
+        lambda v: [vars(complex)["real"].__get__(v), vars(complex)["imag"].__get__(v)],
+        lambda cls, row, _source: complex.__new__(cls, *all_exactly(float, row, 2)),
+    ),
     str: Base(str.__str__, _new(str)),
     bytes: Base(lambda v: bytes(memoryview(v)), _new(bytes)),
     bytearray: Base(lambda v: bytes(memoryview(v)), _fill_bytearray),
@@ -115,7 +119,7 @@ BASES: Final[dict[type, Base]] = {
     dt.date: Base(date_row, _date),
     dt.time: Base(time_row, lambda cls, row, _source: time_from(cls, row)),
     dt.timedelta: Base(delta_row, _delta),
-    Decimal: Base(Decimal.__str__, _new(Decimal)),
+    Decimal: Base(Decimal.__str__, _new(Decimal, str)),
 }
 """Most derived first where one is the base of another."""
 
@@ -166,7 +170,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     head, fields, values, states = expect(columns, 4)
     cls = stored_class(head, _CODE, source)
     base = base_of(cls)
-    if base is None:
+    if base is None or base is cls:
         raise MalformedError
     layout = subclass_layout(cls)
     if fields != _fields(cls):
