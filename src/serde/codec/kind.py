@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ...errors import DecodeError
+
 if TYPE_CHECKING:
     from .drift import DriftPolicy
     from .registry import Codec
@@ -68,6 +70,32 @@ class Reading:
     authenticated: bool
     pickle: bool = False
     buffers: list[memoryview | None] = field(default_factory=list)
+
+    budget: int = 0
+    weights: dict[int, tuple[int, Any]] = field(default_factory=dict)
+
+    def spend(self, amount: int) -> None:
+        """Takes from what an unauthenticated payload may cost beyond its size: copies, and hashes of what it shares.
+
+        Raises:
+            MalformedError: nothing is left; no value that was written comes near.
+        """
+        if not self.authenticated:
+            self.budget -= amount
+            if self.budget < 0:
+                raise MalformedError
+
+    def weigh(self, obj: Any, items: Iterable[Any]) -> None:
+        """Notes what hashing `obj` costs: tuples remember no hash, so one that is shared at every level is hashed over and over."""
+        if not self.authenticated:
+            weights = self.weights
+            weight = 1 + sum(weights[id(item)][0] if id(item) in weights else 1 for item in items)
+            weights[id(obj)] = weight, obj
+
+    def hashed(self, items: Iterable[Any]) -> None:
+        """Spends what hashing these costs, before it is done."""
+        if self.weights:
+            self.spend(sum(self.weights[id(item)][0] for item in items if id(item) in self.weights))
 
     def buffer(self, number: Any) -> memoryview:
         """The bytes that the writer put under this number; each is handed out once, as each was stored for one object."""
@@ -160,6 +188,31 @@ def spread(column: Any, distinct: list[Any], length: int) -> Iterable[Any]:
     if len(column) != length:
         raise MalformedError
     return map(distinct.__getitem__, column)
+
+
+def whole(made: Any, count: int) -> Any:
+    """The set or mapping, if it has as many entries as were stored: keys that have become equal would lose some.
+
+    Raises:
+        DecodeError: it has not.
+    """
+    if len(made) != count:
+        raise DecodeError("a stored set or mapping has keys that are equal now; nothing of it was returned: check their class's __eq__")
+    return made
+
+
+def distinct(keys: Iterable[Any]) -> None:
+    """Returns if the keys of a set or mapping are still different; those of builtin types without parts cannot change.
+
+    Raises:
+        UnstorableError: some were changed since they were put in.
+    """
+    changeable = [key for key in keys if type(key) not in _CONSTANT]
+    if changeable and len(set(changeable)) != len(changeable):
+        raise UnstorableError("two of its keys have become equal since they were put in; build it anew")
+
+
+_CONSTANT: Final = frozenset({str, int, float, bool, bytes, complex, type(None)})
 
 
 def simple(

@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 from . import drift
 from .classes import marshal_class, stored_class
 from .containers import keyed
-from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, numbered, spread
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, expect, listed, numbered, spread
 from .layout import Layout, layout_of
 from .subclasses import base_of
 
@@ -131,20 +131,24 @@ def _set_column(made: list[Any], column: Any, put: Callable[[Any, Any], None]) -
 def _decode(columns: list[Any], source: Reading) -> list[Any]:
     heads, which, dicts, table, numbers, extras, privates, slots = expect(columns, 8)
     count = len(listed(dicts))
-    sets = [set(names) for names in listed(table)]
-    classes = []
+    sets = [set(all_exactly(str, names)) for names in listed(table)]
+    source.spend(sum(map(len, spread(numbers, sets, count))))
+    classes: list[type] = []
+    shared = True
     for number, head in enumerate(heads):
         name, *fields = expect(listed(head), 3)
         cls = stored_class(name, _CODE, source)
         if fields != _fields(cls):
             mine = [at for at in range(count) if which is None or which[at] == number]
-            sets = [set(sets[numbers[at] if numbers else 0]) for at in range(count)]
-            numbers = list(range(count))
+            if shared:
+                sets, numbers, shared = list(map(set, spread(numbers, sets, count))), list(range(count)), False
             privates = _adapt(cls, fields, mine, dicts, sets, privates, source)
+        if cls in classes:
+            raise MalformedError
         classes.append(cls)
     made: list[Any] = list(map(object.__new__, spread(which, classes, count)))
     _drain(map(_set_dict, made, dicts))
-    _drain(map(_set_set, made, map(set, spread(numbers, sets, count))))
+    _drain(map(_set_set, made, map(set, spread(numbers, sets, count)) if shared else sets))
     _set_column(made, extras, _set_extra)
     _set_column(made, privates, _set_private)
     if slots is not None:
@@ -169,8 +173,9 @@ def _adapt(cls: Any, stored: list[Any], mine: list[int], dicts: list[Any], sets:
     current, current_private = _fields(cls)
     states = [dicts[at] for at in mine]
     drift.adapt(cls, before, current, states, _defaults(cls), source.drift)
+    removed = set(before.split("\n")) - set(cls.__pydantic_fields__)
     for at in mine:
-        sets[at] -= set(before.split("\n")) - set(cls.__pydantic_fields__)
+        sets[at] = {name for name in sets[at] if name not in removed}
     if before_private == current_private:
         return privates
     everyone = list(privates) if type(privates) is list else [{} if privates == 0 else None for _ in dicts]

@@ -14,6 +14,8 @@ from .kind import MalformedError, Reading, UnstorableError
 from .registry import Codec
 from .trust import Trust
 
+_FREE: Final = 10_000_000  # names copied and tuples hashed: about a second
+_FACTOR: Final = 16  # and so many for every byte
 _DAMAGED: Final = "a stored value does not decode: it was not written by this serializer, or was changed since"
 
 
@@ -29,7 +31,7 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
     found: list[Any] = []
     try:
         if len(documents) > 1:
-            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, list(buffers))
+            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, list(buffers), _FREE + _FACTOR * len(data))
             for document in documents[:0:-1]:
                 found = _objects(_unpacked(document, marker, found), source)
             if source.buffers.count(None) != len(buffers):

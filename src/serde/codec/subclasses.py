@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, parse_type, stored_class
-from .containers import flat, indexed, keyed, marshal_factory, paired
+from .containers import checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory
 from .kind import Kind, MalformedError, Part, Reading, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
@@ -48,21 +48,27 @@ def _fill_list(cls: Any, row: Any, _source: Reading) -> Any:
     return made
 
 
-def _fill_set(cls: Any, row: Any, _source: Reading) -> Any:
+def _fill_set(cls: Any, row: Any, source: Reading) -> Any:
     made: set[Any] = set.__new__(cls)
-    set.update(made, listed(row))
+    set.update(made, filled(set, row, source))
     return made
 
 
-def _fill_dict(cls: Any, row: Any, _source: Reading) -> Any:
+def _tuple(cls: Any, row: Any, source: Reading) -> Any:
+    made = tuple.__new__(cls, listed(row))
+    source.weigh(made, row)
+    return made
+
+
+def _fill_dict(cls: Any, row: Any, source: Reading) -> Any:
     made: dict[Any, Any] = dict.__new__(cls)
-    dict.update(made, dict(paired(row)))
+    dict.update(made, mapped(row, source))
     return made
 
 
-def _fill_ordered(cls: Any, row: Any, _source: Reading) -> Any:
+def _fill_ordered(cls: Any, row: Any, source: Reading) -> Any:
     made: OrderedDict[Any, Any] = OrderedDict.__new__(cls)
-    for key, value in paired(row):
+    for key, value in mapped(row, source).items():
         OrderedDict.__setitem__(made, key, value)
     return made
 
@@ -71,7 +77,7 @@ def _fill_defaultdict(cls: Any, row: Any, source: Reading) -> Any:
     factory, items = expect(listed(row), 2)
     made: defaultdict[Any, Any] = defaultdict.__new__(cls)
     defaultdict.__init__(made, None if factory is None else parse_type(factory, source.trust))
-    dict.update(made, dict(paired(items)))
+    dict.update(made, mapped(items, source))
     return made
 
 
@@ -106,14 +112,16 @@ BASES: Final[dict[type, Base]] = {
     str: Base(str.__str__, _new(str)),
     bytes: Base(lambda v: bytes(memoryview(v)), _new(bytes)),
     bytearray: Base(lambda v: bytes(memoryview(v)), _fill_bytearray),
-    tuple: Base(lambda v: list(tuple.__iter__(v)), lambda cls, row, _source: tuple.__new__(cls, listed(row))),
-    frozenset: Base(lambda v: list(frozenset.__iter__(v)), lambda cls, row, _source: frozenset.__new__(cls, listed(row))),
+    tuple: Base(lambda v: list(tuple.__iter__(v)), _tuple),
+    frozenset: Base(
+        lambda v: checked_list(frozenset.__iter__(v)), lambda cls, row, source: frozenset.__new__(cls, filled(frozenset, row, source))
+    ),
     list: Base(lambda v: list(list.__iter__(v)), _fill_list),
-    set: Base(lambda v: list(set.__iter__(v)), _fill_set),
-    Counter: Base(flat, _fill_dict),
+    set: Base(lambda v: checked_list(set.__iter__(v)), _fill_set),
+    Counter: Base(checked_flat, _fill_dict),
     OrderedDict: Base(lambda v: [part for item in OrderedDict.items(v) for part in item], _fill_ordered),
-    defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), flat(v)], _fill_defaultdict),
-    dict: Base(flat, _fill_dict),
+    defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), checked_flat(v)], _fill_defaultdict),
+    dict: Base(checked_flat, _fill_dict),
     deque: Base(lambda v: [deque.__dict__["maxlen"].__get__(v), list(deque.__iter__(v))], _fill_deque),
     dt.datetime: Base(datetime_row, lambda cls, row, _source: datetime_from(cls, row)),
     dt.date: Base(date_row, _date),
