@@ -47,7 +47,8 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:
         UnstorableError: it has metadata, or is of a kind without a fixed form.
     """
     described = _describe(dtype, 0)
-    if parse_dtype(described) != dtype or dtype.metadata is not None:
+    made = parse_dtype(described)
+    if made != dtype or made.char != dtype.char or made.type is not dtype.type:
         raise UnstorableError("its dtype does not come back equal from a description; use a plain dtype without metadata")
     return described
 
@@ -55,6 +56,8 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:
 def _describe(dtype: Any, depth: int) -> Any:
     if depth > _MAX_NESTING:
         raise UnstorableError("its dtype is nested too deep")
+    if dtype.metadata is not None:
+        raise UnstorableError("its dtype has metadata, which is not stored; use a plain dtype")
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return ["sub", _describe(base, depth + 1), list(shape)]
@@ -62,9 +65,13 @@ def _describe(dtype: Any, depth: int) -> Any:
         fields = [dtype.fields[name] for name in dtype.names]
         titles = [field[2] if len(field) > 2 else None for field in fields]
         formats = [_describe(field[0], depth + 1) for field in fields]
-        return ["record", list(dtype.names), formats, [field[1] for field in fields], titles, dtype.itemsize, dtype.isalignedstruct]
+        form = "record" if dtype.type is numpy().void else "recarray"
+        return [form, list(dtype.names), formats, [field[1] for field in fields], titles, dtype.itemsize, dtype.isalignedstruct]
     if dtype.kind not in "biufcSUMmVO":
         raise UnstorableError(f"dtypes of kind {dtype.kind!r} have no fixed form in memory; convert with astype(object) or astype('U')")
+    if dtype.char in "qQ" and numpy().dtype(dtype.str).char != dtype.char:
+        # C's long long where long is as long: another type, equal to it in all that an item does.
+        return ["long long", dtype.char, dtype.str[0]]
     return dtype.str
 
 
@@ -80,7 +87,13 @@ def parse_dtype(described: Any, depth: int = 0) -> Any:
     if form == "sub":
         base, shape = expect(rest, 2)
         return np.dtype((parse_dtype(base, depth + 1), tuple(all_exactly(int, shape))))
-    if form != "record":
+    if form == "long long":
+        char, order = all_exactly(str, rest, 2)
+        if char not in ("q", "Q") or order not in ("<", ">"):
+            raise MalformedError
+        made = np.dtype(char)
+        return made if made.str[0] == order else made.newbyteorder(order)
+    if form not in ("record", "recarray"):
         raise MalformedError
     names, formats, offsets, titles, itemsize, aligned = expect(rest, 6)
     all_exactly(str, names)
@@ -91,7 +104,8 @@ def parse_dtype(described: Any, depth: int = 0) -> Any:
     fields = {"names": names, "formats": [parse_dtype(one, depth + 1) for one in formats], "offsets": offsets, "itemsize": itemsize}
     if any(title is not None for title in titles):
         fields["titles"] = titles
-    return np.dtype(fields, align=aligned is True)
+    made = np.dtype(fields, align=aligned is True)
+    return made if form == "record" else np.dtype((np.record, made))
 
 
 def simple_dtype(text: Any) -> Any:

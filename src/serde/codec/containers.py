@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -22,11 +23,22 @@ def indexed(items: Iterable[Any]) -> Iterable[Part]:
 
 
 def keyed(mapping: Any) -> Iterable[Part]:
-    """Path steps into a mapping: keys that look like names are shown, others are counted, because a key can be private."""
+    """Path steps into a mapping: keys are the user's data, so only a word of at most 24 lower-case letters or _ is shown.
+
+    Of all others (a key with digits or capitals may be a credential or an account) the position stands in the path.
+    """
     for number, (key, value) in enumerate(dict.items(mapping)):
         yield f"[key {number}]", key
-        named = type(key) is str and key.isidentifier() and len(key) <= 40
-        yield (f".{key}" if named else f"[{number}]"), value
+        yield (f".{key}" if type(key) is str and _WORD.fullmatch(key) else f"[{number}]"), value
+
+
+def attributes(state: Any) -> Iterable[Part]:
+    """Path steps into the attributes of an object: their names are the program's, and shown up to 40 characters."""
+    for number, (name, value) in enumerate(dict.items(state)):
+        yield (f".{name}" if type(name) is str and name.isidentifier() and len(name) <= 40 else f"[{number}]"), value
+
+
+_WORD: Final = re.compile("[a-z_]{1,24}")
 
 
 def flat(mapping: Any) -> list[Any]:

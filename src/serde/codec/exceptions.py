@@ -9,7 +9,7 @@ import types
 from typing import Any, Final
 
 from .classes import marshal_class, stored_class
-from .containers import indexed, keyed
+from .containers import attributes, indexed
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 
@@ -137,8 +137,8 @@ def _bare(cls: Any, args: tuple[Any, ...]) -> Any:
 def _parts(obj: Any) -> list[Part]:
     layout = exception_layout(type(obj))
     parts: list[Part] = [(f".args{step}", value) for step, value in indexed(_get_args(obj))]
-    parts.extend(keyed(_get_dict(obj)))
-    parts.extend(keyed(layout.read_slots(obj)))
+    parts.extend(attributes(_get_dict(obj)))
+    parts.extend(attributes(layout.read_slots(obj)))
     parts.extend((f".{name}", _OWN[name].__get__(obj)) for name in _CHAIN[:2])
     return parts
 

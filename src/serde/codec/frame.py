@@ -43,11 +43,6 @@ def fresh_marker() -> bytes:
         return block[:MARKER_BYTES]
 
 
-def reference_to(marker: bytes) -> bytes:
-    """How a reference looks in a document: ext 8, eight bytes, code 1."""
-    return b"\xd7\x01" + marker
-
-
 _forget_markers = _markers.clear
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_markers)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, stored_class
-from .containers import keyed
+from .containers import attributes
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed
 from .layout import CACHED_HASH, Layout, layout_of
 from .subclasses import NATIVE, base_of
@@ -164,7 +164,7 @@ def _adapt(cls: type, layout: Layout, stored: Any, current: str, dicts: Any, slo
 def _parts(obj: Any) -> list[Part]:
     layout = instance_layout(type(obj))
     state = {} if layout.get_dict is None else layout.get_dict(obj)
-    return [*keyed(state), *keyed(layout.read_slots(obj))]
+    return [*attributes(state), *attributes(layout.read_slots(obj))]
 
 
 INSTANCE: Final = Kind(_CODE, _encode, _decode, _parts)

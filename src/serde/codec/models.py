@@ -14,13 +14,14 @@ from pydantic_core import PydanticUndefined
 
 from . import drift
 from .classes import marshal_class, stored_class
-from .containers import keyed
+from .containers import attributes, keyed
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, expect, listed, numbered, spread
 from .layout import Layout, layout_of
 from .subclasses import base_of
 
 _CODE: Final = 41
 _drain: Final = deque[Any](maxlen=0).extend
+_COPY: Final = 10  # the cost of a name in a set of its own, in items hashed
 _NATIVE: Final = frozenset({BaseModel})
 _OWN: Final = vars(BaseModel)
 _get_dict: Final = _OWN["__dict__"].__get__
@@ -132,7 +133,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     heads, which, dicts, table, numbers, extras, privates, slots = expect(columns, 8)
     count = len(listed(dicts))
     sets = [set(all_exactly(str, names)) for names in listed(table)]
-    source.spend(sum(map(len, spread(numbers, sets, count))))
+    source.spend(_COPY * sum(map(len, spread(numbers, sets, count))))
     classes: list[type] = []
     shared = True
     for number, head in enumerate(heads):
@@ -206,8 +207,8 @@ def _private_default(attribute: Any) -> Callable[[Any], Any]:
 
 
 def _parts(obj: Any) -> list[Part]:
-    parts = [*keyed(_get_dict(obj)), *keyed(_or_unset(obj, _get_extra) or {}), *keyed(_or_unset(obj, _get_private) or {})]
-    return [*parts, *keyed(model_layout(type(obj)).read_slots(obj))]
+    parts = [*attributes(_get_dict(obj)), *keyed(_or_unset(obj, _get_extra) or {}), *attributes(_or_unset(obj, _get_private) or {})]
+    return [*parts, *attributes(model_layout(type(obj)).read_slots(obj))]
 
 
 MODEL: Final = Kind(_CODE, _encode, _decode, _parts, mixed=True)

@@ -14,7 +14,7 @@ from .kind import MalformedError, Reading, UnstorableError
 from .registry import Codec
 from .trust import Trust
 
-_FREE: Final = 10_000_000  # names copied and tuples hashed: about a second
+_FREE: Final = 100_000_000  # items hashed: a few seconds
 _FACTOR: Final = 16  # and so many for every byte
 _DAMAGED: Final = "a stored value does not decode: it was not written by this serializer, or was changed since"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import pathlib
 import re
@@ -11,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from ...errors import DecodeError
-from .kind import Kind, MalformedError, Reading, UnstorableError, all_exactly, exactly, expect, listed, simple
+from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed, simple
 from .lift import Text
 
 
@@ -102,7 +103,20 @@ def _named(code: int, table: dict[str, Any]) -> Kind:
         name, rows = expect(columns, 2)
         return list(map(table[exactly(str, name)], all_exactly(str, rows)))
 
-    return Kind(code, lambda cls, objs, _out: [names[cls], list(map(str, objs))], decode)
+    def encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+        for obj in objs:
+            if not getattr(obj, "__dict__", {}).keys() <= _own_attributes(cls):
+                raise UnstorableError("it has attributes of its own, which its type has no form for; use a subclass", obj)
+        return [names[cls], list(map(str, objs))]
+
+    return Kind(code, encode, decode)
+
+
+@functools.cache
+def _own_attributes(cls: Any) -> frozenset[str]:
+    """What Python itself may put into the ``__dict__`` of an address or network: set by its constructor, or cached."""
+    made: Any = cls("::") if cls.__name__.startswith("IPv6") else cls("0.0.0.0") if cls.__name__.startswith("IPv4") else None
+    return frozenset().union(getattr(made, "__dict__", {}), *map(vars, cls.__mro__))
 
 
 PATH: Final = _named(13, _PATHS)

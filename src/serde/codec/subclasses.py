@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, parse_type, stored_class
-from .containers import checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory
+from .containers import attributes, checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory
 from .kind import Kind, MalformedError, Part, Reading, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
@@ -226,8 +226,8 @@ def _parts(obj: Any) -> list[Part]:
         items = list(indexed(_ITERATE[base](obj)))
         parts.extend([(f".{name}", item) for name, (_step, item) in zip(names, items, strict=False)] if type(names) is tuple else items)
     layout = subclass_layout(type(obj))
-    parts.extend(keyed(read_dict(layout, obj) or {}))
-    parts.extend(keyed(layout.read_slots(obj)))
+    parts.extend(attributes(read_dict(layout, obj) or {}))
+    parts.extend(attributes(layout.read_slots(obj)))
     return parts
 
 

@@ -18,7 +18,7 @@ from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import has_large_bytes_on_top, is_exact, shows_no_trace
+from .scan import has_large_bytes_on_top, is_exact
 
 MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
 MAX_LEVELS: Final = frame.MAX_DOCUMENTS - 1  # of other objects
@@ -93,9 +93,8 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
             else:
-                if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
-                    # Of a later document's columns, only the groups are made of the user's values.
-                    unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
+                # Of a later document's columns, only the groups are made of the user's values.
+                unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
