@@ -21,6 +21,7 @@ from ...errors import DecodeError, SealpointError, TypeRefusedError
 from . import arrays
 from .classes import resolve
 from .kind import MalformedError
+from .scalars import compiled
 from .trust import Trust
 
 TAGS: Final = frozenset({"null", "bytes", "bytearray", "json", "msgpack"})
@@ -48,7 +49,7 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
     reader = _Reader(trust)
     try:
         return reader.json(data) if tag == "json" else reader.msgpack(data)
-    except SealpointError:
+    except (SealpointError, MemoryError):
         raise
     except Exception as exc:  # noqa: BLE001 - whatever a constructor raises on stored arguments, the value does not decode
         if reader.refusal is not None:
@@ -64,7 +65,7 @@ class _Reader:
         # An envelope in JSON does not show who wrote it: an authenticated one may be what a user posted. So a list is always needed.
         self._listed = trust if trust.names is not None else Trust()
         self._depth = 0
-        self.refusal: SealpointError | None = None
+        self.refusal: SealpointError | MemoryError | None = None
 
     def msgpack(self, data: bytes) -> Any:
         return ormsgpack.unpackb(data, ext_hook=self._extension, option=ormsgpack.OPT_NON_STR_KEYS)
@@ -75,7 +76,7 @@ class _Reader:
             if self._depth > _MAX_NESTING:
                 raise DecodeError(_DAMAGED)
             return self._built(code, self.msgpack(data))
-        except SealpointError as exc:
+        except (SealpointError, MemoryError) as exc:
             self.refusal = self.refusal or exc
             raise
         except Exception as exc:
@@ -165,9 +166,7 @@ def _model(cls: Any, fields: dict[str, Any], without_validation: str) -> Any:
 
 
 def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
-    if flags & re.DEBUG:
-        raise MalformedError
-    return re.compile(pattern, flags)
+    return compiled(pattern, flags, authenticated=False)
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:

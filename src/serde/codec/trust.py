@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ...errors import ConfigurationError, TypeRefusedError
+from .kind import shown
 
 Name = tuple[str, str]
 """Module and qualified name."""
@@ -131,8 +132,8 @@ class Trust:
         """
         if not self.allows(module, qualname):
             raise TypeRefusedError(
-                f"a stored value names the type {module[:200]}.{qualname[:200]}, which is not allowed here; it was not imported. "
-                f"Allow it with allowed_types=[({module[:200]!r}, {qualname[:200]!r})] if it is yours"
+                f"a stored value names the type {shown(module, 200)}.{shown(qualname, 200)}, which is not allowed here; it was not imported. "
+                f"Allow it with allowed_types=[('{shown(module, 200)}', '{shown(qualname, 200)}')] if it is yours"
             )
 
 
