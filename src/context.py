@@ -47,13 +47,11 @@ _READ_U32 = struct.Struct(">I").unpack_from
 _F64 = struct.Struct(">d").pack
 
 
-def _text(name: str, value: object) -> bytes:
+def _text(value: object) -> bytes:
     """UTF-8 of `str(value)`, lone surrogates kept, so that every id that a saver takes can be bound."""
-    text = value if type(value) is str else str(value)
-    try:
-        return text.encode("utf-8", "surrogatepass")
-    except UnicodeError as exc:  # pragma: no cover - surrogatepass takes every str
-        raise ConfigurationError(f"{name} cannot be encoded as UTF-8") from exc
+    # str.__str__, because str() of an enum with text values gives its name, although it equals the text.
+    text = str.__str__(value) if isinstance(value, str) else str(value)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _version(value: Version) -> bytes:
@@ -63,7 +61,7 @@ def _version(value: Version) -> bytes:
     if type(value) is float:
         return b"f" + _F64(value)
     if type(value) is str:
-        return b"s" + _text("version", value)
+        return b"s" + _text(value)
     raise ConfigurationError(f"a channel version is an int of up to {MAX_VERSION_BITS} bits, a float or a str, not {type(value).__name__}")
 
 
@@ -128,7 +126,7 @@ class Context:
             scope: separates applications that share a key.
             form: by which door it is sealed.
         """
-        return cls(Kind.UNBOUND, _fields(_text("scope", scope), b"\x00"), form)
+        return cls(Kind.UNBOUND, _fields(_text(scope), b"\x00"), form)
 
     @classmethod
     def checkpoint(cls, scope: str, thread_id: str, checkpoint_ns: str, checkpoint_id: str, *, form: Form = Form.WRAPPED_SAVER) -> Context:
@@ -201,10 +199,10 @@ class Context:
     def _bound(cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]) -> Context:
         ns = "" if checkpoint_ns is None else checkpoint_ns
         encoded = _fields(
-            _text("scope", scope),
+            _text(scope),
             bytes((kind,)),
-            _text("thread_id", thread_id),
-            _text("checkpoint_ns", ns),
-            *(_version(value) if name == "version" else _text(name, value) for name, value in parts),
+            _text(thread_id),
+            _text(ns),
+            *(_version(value) if name == "version" else _text(value) for name, value in parts),
         )
         return cls(kind, encoded, form, (("thread", thread_id), ("namespace", ns), *parts))

@@ -6,11 +6,13 @@ The hook is for metrics: what it raises is logged by type and dropped, so that m
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from .errors import ConfigurationError
+from .locks import ForkSafeLock
 
 _log = logging.getLogger("sealpoint")
 
@@ -36,23 +38,33 @@ Hook = Callable[[Event], None]
 
 
 class Recorder:
-    """Counts events and hands them to a hook. Safe in threads; bounded: odd key ids are counted together past 1,000."""
+    """Counts events and hands them to a hook. Safe in threads and after a fork.
+
+    Bounded: past 1,000 kinds of refusal, and past 1,000 of everything else, what is new is counted as "(other)"; the hook still hears the
+    real one. The two do not share a bound, so that hostile key ids cannot crowd out real ones.
+
+    Raises:
+        ConfigurationError: the hook cannot be called.
+    """
 
     _MAX_KINDS = 1_000
 
     def __init__(self, hook: Hook | None = None) -> None:
+        if hook is not None and not callable(hook):
+            raise ConfigurationError(f"on_event takes a function of one Event, not {type(hook).__name__}")
         self._hook = hook
-        self._lock = threading.Lock()
-        self._counts: Counter[Event] = Counter()
+        self._lock = ForkSafeLock()
+        self._counts: dict[bool, Counter[Event]] = {True: Counter(), False: Counter()}
 
     def record(self, action: Action, key_id: str = "", reason: str = "") -> int:
         """Counts the event, calls the hook, and returns how often this very event has now happened."""
-        event = Event(action, key_id, reason)
+        event = counted = Event(action, key_id, reason)
+        counts = self._counts[action == "refuse"]
         with self._lock:
-            if event not in self._counts and len(self._counts) >= self._MAX_KINDS:
-                event = Event(action, "(other)", reason if action != "legacy" else "(other)")
-            self._counts[event] += 1
-            count = self._counts[event]
+            if event not in counts and len(counts) >= self._MAX_KINDS:
+                counted = Event(action, "(other)", reason)
+            counts[counted] += 1
+            count = counts[counted]
         if self._hook is not None:
             try:
                 self._hook(event)
@@ -63,7 +75,7 @@ class Recorder:
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: action → "key id" (and "key id: reason" for refusals) → how often."""
         with self._lock:
-            counted = list(self._counts.items())
+            counted = [item for counts in self._counts.values() for item in counts.items()]
         out: dict[str, dict[str, int]] = {"seal": {}, "open": {}, "refuse": {}, "legacy": {}}
         for event, count in counted:
             label = ": ".join(part for part in (event.key_id, event.reason) if part) or "-"

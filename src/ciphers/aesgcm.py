@@ -62,7 +62,7 @@ class AesGcm:
     may_skip: Final = False
 
     def __init__(self, keys: KeySource) -> None:
-        if not isinstance(keys, KeySource):
+        if isinstance(keys, type) or not isinstance(keys, KeySource):
             raise ConfigurationError(
                 "AesGcm takes a key source such as sealpoint.keys.Keyring.from_env() or "
                 f'Keyring({{"2026-11": key32}}, active="2026-11"), not {type(keys).__name__}'
@@ -143,10 +143,9 @@ class AesGcm:
 
 
 def _seal(reference: KeyReference, key: SecretKey, data: bytes, tag: bytes, context: Context) -> bytes:
-    header = Header(reference, key.check)
-    core = header.core()
+    core = reference.lead + key.check
     bound = bind(context.form, core, tag, context.encoded)
-    return body.seal(key.reveal_seal_key(), bound, core + header.block(), data)
+    return body.seal(key.reveal_seal_key(), bound, core + reference.block, data)
 
 
 def _open(header: Header, key: SecretKey, sealed: memoryview, tag: bytes, context: Context) -> bytes:

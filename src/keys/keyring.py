@@ -1,12 +1,12 @@
-"""Named keys in memory: the first seals, all open; it reads no environment and no files."""
+"""Named keys in memory: the first seals, all open; `from_env` alone asks the environment."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import secrets
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NoReturn
 
 from ..ciphers import KeyKind, KeyReference, SecretKey
 from ..ciphers.header import check_key_id
@@ -40,7 +40,7 @@ class Keyring:
 
     def _set(self, keys: Mapping[str, SecretKey], active: str) -> None:
         if check_key_id(active) not in keys:
-            raise KeyFormatError(f"the active key id {active!r} is not among the keys: {', '.join(map(repr, keys)) or 'there are none'}")
+            raise KeyFormatError(f"the active key id is not among the keys: {', '.join(map(repr, keys)) or 'there are none'}")
         self._keys = dict(keys)
         self._active = active
         self._current = (KeyReference(KeyKind.KEYRING, active), self._keys[active])
@@ -99,10 +99,12 @@ class Keyring:
         key = self._keys.get(reference.key_id) if reference.kind is KeyKind.KEYRING else None
         if key is None:
             kind = "" if reference.kind is KeyKind.KEYRING else f" of kind {reference.kind.name.lower()}"
-            raise UnknownKeyError(
-                f"no key with id {reference.key_id!r}{kind} is configured (there are: {', '.join(self._keys)}); "
-                "add it behind the active one, for example in SEALPOINT_KEYS"
+            where = (
+                "it is made from a key of LangGraph's: keep that in LANGGRAPH_AES_KEY or LANGGRAPH_AES_FALLBACK_KEYS"
+                if reference.key_id.startswith("lg-")
+                else "add it behind the active one, for example in SEALPOINT_KEYS"
             )
+            raise UnknownKeyError(f"no key with id {reference.key_id!r}{kind} is configured (there are: {', '.join(self._keys)}); {where}")
         return key
 
     async def acurrent(self, context: Context) -> tuple[KeyReference, SecretKey]:
@@ -116,7 +118,7 @@ class Keyring:
     def __repr__(self) -> str:
         return f"Keyring(active={self._active!r}, ids={list(self._keys)!r})"
 
-    def __reduce_ex__(self, _protocol: object) -> str:
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
         raise TypeError("a Keyring cannot be pickled; build it from its source in the other process")
 
     def __copy__(self) -> Keyring:
@@ -145,7 +147,10 @@ def parse_named(text: str) -> tuple[dict[str, SecretKey], str]:
         except KeyFormatError as exc:
             raise KeyFormatError(f"{where}: {exc}") from None
         if key_id in raw:
-            raise KeyFormatError(f"{where} repeats the id {key_id!r}; every key has an id of its own")
+            raise KeyFormatError(
+                f"{where} has the id of entry {list(raw).index(key_id) + 1}; every key needs an id of its own. Make the new one again with "
+                "`sealpoint keygen --id`, and never rename a key that something is sealed under"
+            )
         raw[key_id] = _decode(where, encoded)
     _refuse_one_key_under_two_ids(raw)
     return {key_id: _secret(key_id, material) for key_id, material in raw.items()}, next(iter(raw))
@@ -171,9 +176,9 @@ def _secret(key_id: str, material: bytes) -> SecretKey:
         raise KeyFormatError(f"key {key_id!r}: {exc}") from None
 
 
-def _refuse_one_key_under_two_ids(keys: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> None:
+def _refuse_one_key_under_two_ids(keys: Mapping[str, bytes]) -> None:
     seen: dict[bytes, str] = {}
-    for key_id, material in dict(keys).items():
+    for key_id, material in keys.items():
         if material in seen:
             raise KeyFormatError(f"the ids {seen[material]!r} and {key_id!r} name the same key; give every key one id")
         seen[material] = key_id

@@ -36,8 +36,8 @@ def sealed_serializer(
     Args:
         keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` stores
             plaintext.
-        compression: `Zstd(level=…, max_bytes=…)`, or None for none: compressed sizes can leak where a secret and an attacker's text share a
-            value.
+        compression: `Zstd(level=…, max_bytes=…)`, or None to write none (what is compressed already still opens): compressed sizes can leak
+            where a secret and an attacker's text share a value.
         pickle_fallback: allows pickle for the parts that nothing else stores.
         migrate: opens what LangGraph's serializers wrote, plain or ``…+aes``, as unauthenticated data. Switch it off when done.
         allowed_types: narrows the types that stored values may name; see `JsonPlus`.
@@ -49,6 +49,7 @@ def sealed_serializer(
     Raises:
         NoKeyError: no key is given and the environment has none.
         KeyFormatError: the environment's key is malformed.
+        ConfigurationError: another argument is of the wrong kind.
 
     >>> from sealpoint import Keyring, sealed_serializer
     >>> serde = sealed_serializer(Keyring.generate())
@@ -58,9 +59,9 @@ def sealed_serializer(
     >>> serde.loads_typed((tag, data))
     {'user': 'ada'}
     """
-    layers: list[Layer] = []
-    if compression is not None:
-        layers.append(Zstd() if compression == "zstd" else compression)
+    if compression not in ("zstd", None) and not isinstance(compression, Zstd):
+        raise ConfigurationError(f"compression takes Zstd(…), 'zstd' or None, not {compression!r:.40}")
+    layers: list[Layer] = [compression if isinstance(compression, Zstd) else Zstd(writes=compression is not None)]
     if padding is not None:
         layers.append(padding)
     if not isinstance(keys, Unencrypted):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..ciphers import AsyncLayer, Layer
+from ..ciphers import AsyncLayer, KeySource, Layer
 from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
@@ -74,6 +74,8 @@ class LayeredSerializer(JsonPlusSerializer):
         self._layers = _checked_layers(layers)
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
+        if not isinstance(scope, str):
+            raise ConfigurationError(f"a scope is text, not {type(scope).__name__}")
         self._unbound = Context.unbound(scope)
         if legacy is not None and not isinstance(self._base, TrustAwareBase):
             raise ConfigurationError(
@@ -255,6 +257,12 @@ class LayeredSerializer(JsonPlusSerializer):
         self._recorder.record("open", self._key_id(sealed))
         return value
 
+    @property
+    def keys(self) -> KeySource | None:
+        """The key source of the cipher layer, for savers that tell it when a thread begins and ends; None without one of ours."""
+        keys = getattr(self._outer, "keys", None)
+        return keys if isinstance(keys, KeySource) else None
+
     def stats(self) -> dict[str, dict[str, int]]:
         """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""
         return self._recorder.stats()
@@ -328,7 +336,9 @@ class LayeredSerializer(JsonPlusSerializer):
         outer = self._layers[-1].name if self._layers else "(none)"
         kind = legacy_kind(tag)
         if self._legacy is None:
-            hint = "; migrate=True opens values that LangGraph wrote before, unauthenticated" if kind and not is_pickle(tag) else ""
+            hint = ""
+            if kind is not None and not is_pickle(tag):
+                hint = ". If it is from before sealing, migrate=True opens such values, unauthenticated; if not, someone put it there"
             raise NotSealedError(f"a value tagged {tag[:60]!r} stands where one sealed by layer {outer!r} belongs{hint}")
         if kind is None:
             raise TagError(f"no layer or old format is known for the tag {tag[:60]!r}; the outermost layer here is {outer!r}")
@@ -362,7 +372,7 @@ def _checked_base(base: BaseSerializer) -> BaseSerializer:
 
 def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     for layer in layers:
-        if not isinstance(layer, Layer):
+        if isinstance(layer, type) or not isinstance(layer, Layer):
             wrap = " Wrap a LangGraph cipher: sealpoint.serde.CipherLayer(cipher, name=…)." if hasattr(layer, "encrypt") else ""
             raise ConfigurationError(f"{type(layer).__name__} is not a layer (name, authenticates_tag, may_skip, encode, decode).{wrap}")
         if not _LAYER_NAME.fullmatch(layer.name):

@@ -7,7 +7,7 @@ ciphertext, AES in EAX mode by default or GCM where it was configured, the type 
 from __future__ import annotations
 
 import logging
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from ..errors import AuthenticationError, MissingExtraError, NoKeyError, NotSealedError
 
@@ -86,6 +86,15 @@ class LegacyReader:
 
     def __repr__(self) -> str:
         return f"LegacyReader({len(self._aes_keys)} keys)"
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError("a LegacyReader holds keys, so it cannot be pickled; build it from its source in the other process")
+
+    def __copy__(self) -> LegacyReader:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> LegacyReader:
+        return self
 
 
 def _pycryptodome() -> Any:

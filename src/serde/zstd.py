@@ -50,16 +50,21 @@ class Zstd:
     Args:
         level: zstd's level, 1 to 19. The default is the measured best for checkpoint values (docs/decisions/0005-zstd-level.md).
         max_bytes: the largest plain size, both ways. A larger value is refused on writing, and a frame that claims more on reading.
+        writes: False reads compressed values and writes none, for a store that has some already.
+
+    Raises:
+        ConfigurationError: a setting is out of range.
     """
 
     level: int = DEFAULT_LEVEL
     max_bytes: int = DEFAULT_MAX_BYTES
+    writes: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.level <= 19:
-            raise ConfigurationError(f"zstd levels are 1 to 19, not {self.level}")
-        if self.max_bytes < 1:
-            raise ConfigurationError(f"max_bytes must be positive, not {self.max_bytes}")
+        if not isinstance(self.level, int) or not 1 <= self.level <= 19:
+            raise ConfigurationError(f"zstd levels are 1 to 19, not {self.level!r}")
+        if not isinstance(self.max_bytes, int) or self.max_bytes < 1:
+            raise ConfigurationError(f"max_bytes must be a positive number, not {self.max_bytes!r}")
 
     @property
     def name(self) -> str:
@@ -89,7 +94,7 @@ class Zstd:
             )
         # A tag that already ends with our name would be read as compressed if we skipped.
         must = tag.endswith("+zstd")
-        if not must and (len(data) < _MIN_BYTES or not self._promising(data)):
+        if not must and (not self.writes or len(data) < _MIN_BYTES or not self._promising(data)):
             return None
         compressed = _compressor(self.level).compress(data)
         return compressed if must or len(compressed) < len(data) * _WORTH else None

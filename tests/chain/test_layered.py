@@ -2,7 +2,11 @@
 
 import asyncio
 import copy
+import enum
+import multiprocessing
+import os
 import secrets
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -247,6 +251,12 @@ def test_misuse_is_refused_at_construction():
         (lambda: LayeredSerializer(Raw(), AesGcm(RING), legacy=LegacyReader()), "vouches"),
         (lambda: sealed_serializer(RING.current(PLACE)[1]), "Keyring"),
         (lambda: sealed_serializer("2026-11:AAAA"), "Keyring"),
+        (lambda: sealed_serializer(Keyring), "Keyring"),
+        (lambda: sealed_serializer(RING, scope=5), "scope"),
+        (lambda: sealed_serializer(RING, on_event=5), "on_event"),
+        (lambda: sealed_serializer(RING, compression="gzip"), "compression"),
+        (lambda: sealed_serializer(RING, compression=Zstd), "compression"),
+        (lambda: LayeredSerializer(Raw(), Zstd), "not a layer"),
     ):
         with pytest.raises(ConfigurationError, match=hint):
             wrong()
@@ -343,6 +353,37 @@ def test_counts_stay_bounded_under_hostile_key_ids():
     counted = serde.stats()["refuse"]
     assert len(counted) <= 1001
     assert sum(counted.values()) == 1500
+    assert serde.loads_typed((tag, data)) == 1
+    assert serde.stats()["open"] == {"now": 1}  # real ids are not crowded out
+
+
+def test_what_is_compressed_opens_where_compression_is_off():
+    off = sealed_serializer(RING, compression=None)
+    assert off.loads_typed(sealed_serializer(RING).dumps_typed(STATE)) == STATE
+    assert "zstd" not in off.dumps_typed(STATE)[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_is_not_held_up_by_a_lock_that_a_thread_of_its_parent_held():
+    serde = sealed_serializer(RING)
+    with serde._recorder._lock:
+        child = multiprocessing.get_context("fork").Process(
+            target=lambda: sys.exit(0 if serde.loads_typed(serde.dumps_typed(7)) == 7 else 1)
+        )
+        child.start()
+        child.join(20)
+        alive = child.is_alive()
+        if alive:
+            child.kill()
+    assert not alive
+    assert child.exitcode == 0
+
+
+def test_an_id_that_equals_a_text_is_the_same_place():
+    class Id(str, enum.Enum):  # noqa: UP042 - a StrEnum's str() is its text; this older way's is not
+        A = "thread"
+
+    assert Context.checkpoint("", Id.A, "", "1").encoded == PLACE.encoded
 
 
 def test_a_copy_shares_the_keys_and_a_pickle_is_refused():

@@ -12,7 +12,8 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from sealpoint import UNENCRYPTED, Keyring, sealed_serializer
-from sealpoint.errors import AuthenticationError, MissingExtraError, NoKeyError, NotSealedError, TagError
+from sealpoint.errors import AuthenticationError, MissingExtraError, NoKeyError, NotSealedError, TagError, ValueNotStorableError
+from sealpoint.serde import LegacyReader
 
 AES = pytest.importorskip("Crypto.Cipher.AES", reason="pycryptodome, which wrote the old cells, is not installed (extra: legacy)")
 KEY = "k" * 32
@@ -153,6 +154,15 @@ def test_old_cells_build_no_type_that_is_not_allowed():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_of_old_cells_keeps_its_keys_to_itself():
+    reader = LegacyReader((KEY.encode(),))
+    with pytest.raises(TypeError, match="holds keys"):
+        pickle.dumps(reader)
+    with pytest.raises(ValueNotStorableError):
+        sealed_serializer(RING, pickle_fallback=True).dumps_typed({"r": reader})
+    assert KEY not in repr(reader)
 
 
 def test_without_pycryptodome_the_error_names_the_extra(monkeypatch, environment):

@@ -132,6 +132,6 @@ def test_no_compressor_is_shared_between_threads():
 
 
 def test_settings_are_checked():
-    for wrong in ({"level": 0}, {"level": 23}, {"max_bytes": 0}):
+    for wrong in ({"level": 0}, {"level": 23}, {"level": "3"}, {"max_bytes": 0}, {"max_bytes": None}):
         with pytest.raises(ConfigurationError):
             Zstd(**wrong)

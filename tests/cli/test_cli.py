@@ -29,10 +29,14 @@ def test_keygen_prints_a_key_that_works_and_nothing_else_on_stdout():
     assert done.stdout.strip().partition(":")[2] not in done.stderr
 
 
-def test_keygen_names_the_key_by_the_day_and_never_makes_one_twice():
+def test_keygen_names_the_key_by_the_day_and_never_gives_one_id_twice(monkeypatch):
     first, second = run("keygen").stdout.strip(), run("keygen").stdout.strip()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d:[A-Za-z0-9+/]{43}=", first)
     assert first != second
+    monkeypatch.setenv("SEALPOINT_KEYS", first)
+    rotated = f"{run('keygen').stdout.strip()},{first}"
+    monkeypatch.setenv("SEALPOINT_KEYS", rotated)
+    assert len(Keyring.parse(f"{run('keygen').stdout.strip()},{rotated}").ids) == 3
     made = json.loads(run("keygen", "--json", "--id", "x").stdout)
     assert Keyring.parse(f"{made['id']}:{made['key']}").active == "x"
 
@@ -75,6 +79,25 @@ def test_inspect_says_what_is_wrong_and_ends_with_the_status_for_bad_data(data):
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("form", [SEALED.hex().encode(), base64.b64encode(SEALED), b"\\x" + SEALED.hex().encode()])
+def test_inspect_takes_one_value_at_a_time(form):
+    done = run("inspect", data=form + b"\n" + form + b"\n")
+    assert done.exit_code == 2
+    assert "several values" in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_not_a_traceback():
+    done = run("demo", "--keep", "/proc/no")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+
+
+def test_the_module_runs_like_the_script():
+    done = subprocess.run([sys.executable, "-m", "sealpoint", "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: sealpoint [OPTIONS]")
+
+
 def test_a_missing_file_is_a_mistake_in_the_command():
     assert run("inspect", "no/such/file").exit_code == 2
 
@@ -85,7 +108,9 @@ def test_help_teaches():
     for command in ("keygen", "inspect", "demo"):
         assert command in done.stdout
         assert "Exit status" in done.stdout
-        assert run(command, "-h").exit_code == 0
+        shown = run(command, "-h")
+        assert shown.exit_code == 0
+        assert "\\b" not in shown.stdout
     assert re.match(r"sealpoint, version \d+\.\d+", run("--version").stdout)
 
 
@@ -102,13 +127,15 @@ def test_the_demo_holds_every_claim_it_makes(tmp_path):
     assert (folder / "agent.sqlite").exists()
     again = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert again.returncode == 2
-    assert "exists" in again.stderr
+    assert "not empty" in again.stderr
+    kept = (folder / "keys.env").read_text(encoding="utf-8").strip().partition("=")[2]
+    assert len(Keyring.parse(kept).ids) == 2
 
 
 def test_the_demo_fails_when_a_claim_is_false(capsys):
-    from sealpoint.cli.demo.run import _Claims
+    from sealpoint.cli.demo.claims import Claims
 
-    claims = _Claims()
+    claims = Claims()
     claims.check("this holds", True)
     claims.check("this does not", False)
     assert claims.failed == 1

@@ -72,8 +72,9 @@ def test_a_mapping_is_checked_too():
         Keyring({"a": KEY[:31]}, active="a")
     with pytest.raises(KeyFormatError, match="str"):
         Keyring({"a": "x" * 32}, active="a")
-    with pytest.raises(KeyFormatError, match="'b'"):
-        Keyring({"a": KEY}, active="b")
+    with pytest.raises(KeyFormatError, match="not among the keys: 'a'") as caught:
+        Keyring({"a": KEY}, active="a-typed-secret-0")
+    assert "typed" not in str(caught.value)
     with pytest.raises(KeyFormatError, match="same key"):
         Keyring({"a": KEY, "b": KEY}, active="a")
 
@@ -81,6 +82,11 @@ def test_a_mapping_is_checked_too():
 def test_no_key_says_how_to_make_one():
     with pytest.raises(NoKeyError, match="sealpoint keygen"):
         Keyring.from_env({})
+
+
+def test_a_missing_stretched_key_names_the_variables_to_keep_it_in():
+    with pytest.raises(UnknownKeyError, match="LANGGRAPH_AES_KEY"):
+        Keyring({"a": KEY}, active="a").resolve(KeyReference(KeyKind.KEYRING, "lg-17ad3e85"), PLACE)
 
 
 def test_a_key_of_another_kind_is_unknown_here():

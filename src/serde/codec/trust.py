@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ...errors import ConfigurationError, TypeRefusedError
@@ -69,7 +69,7 @@ OWN_SAFE: Final[frozenset[Name]] = frozenset(
         *(("numpy.rec", name) for name in ("recarray", "record")),
     }
 )
-"""Types that hold data and do nothing when built from their state."""
+"""Types that hold data and do nothing when built from their state. Not to be called: `type` is among them, and makes classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,12 @@ class Trust:
     Args:
         names: module and name, qualified or not.
         classes: the classes among them that were given as such; they are found even where their stored name leads nowhere.
+        own: safe types of our own, for a reader that calls no constructor.
     """
 
     names: frozenset[Name] | None = field(default_factory=frozenset)
     classes: Mapping[Name, type] = field(default_factory=dict)
+    own: frozenset[Name] = OWN_SAFE
 
     @classmethod
     def in_types(cls, types: Iterable[type | tuple[str, ...]]) -> Trust:
@@ -105,7 +107,11 @@ class Trust:
     def and_also(self, other: Trust) -> Trust:
         """Trust in what either of the two allows."""
         names = None if self.names is None or other.names is None else self.names | other.names
-        return Trust(names, {**self.classes, **other.classes})
+        return Trust(names, {**self.classes, **other.classes}, self.own & other.own)
+
+    def to_call(self) -> Trust:
+        """The same trust for a reader that calls constructors: without the types of our own that are safe only if nothing is called."""
+        return replace(self, own=frozenset())
 
     def allows(self, module: str, qualname: str) -> bool:
         """Whether the name may be resolved. The last part of a qualified name matches too, as LangGraph writes it."""
@@ -114,7 +120,7 @@ class Trust:
         return any(
             (module, name) in allowed
             for name in (qualname, qualname.rpartition(".")[2])
-            for allowed in (LANGGRAPH_SAFE, OWN_SAFE, self.names)
+            for allowed in (LANGGRAPH_SAFE, self.own, self.names)
         )
 
     def check(self, module: str, qualname: str) -> None:
