@@ -114,6 +114,7 @@ def test_help_teaches():
     assert re.match(r"sealpoint, version \d+\.\d+", run("--version").stdout)
 
 
+@pytest.mark.slow
 def test_the_demo_holds_every_claim_it_makes(tmp_path):
     pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph-checkpoint-sqlite is not installed (extra: demo)")
     folder = tmp_path / "kept"
