@@ -119,7 +119,7 @@ def _ordered_row(value: OrderedDict[Any, Any]) -> list[Any]:
 
 
 def ordered_flat(value: OrderedDict[Any, Any]) -> list[Any]:
-    """Keys and values in turn, in order. CPython's iterator goes on for ever where the hash of a key has changed: such are refused before."""
+    """Keys and values in turn, in order; first a look at the keys, as CPython iterates for ever where the hash of one has changed."""
     keys = list(dict.keys(value))
     distinct(keys)
     if not all(dict.__contains__(value, key) for key in keys):
