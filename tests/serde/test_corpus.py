@@ -68,14 +68,14 @@ MAY_FAIL_LATER = {"class_removed_nested"}  # its class is taken away between wri
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name not in MAY_FAIL_LATER], ids=lambda case: case.name)
-def test_what_is_stored_can_be_read(case: Case, serde: BaseSerializer) -> None:
+def test_what_is_stored_can_be_read(case: Case, without_pickle: BaseSerializer) -> None:
     try:
-        cell = serde.dumps_typed(case.make())
+        cell = without_pickle.dumps_typed(case.make())
     except ValueNotStorableError:
         return
     if case.before_load:
         case.before_load()
-    serde.loads_typed(cell)
+    without_pickle.loads_typed(cell)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.expected == "error"], ids=lambda case: case.name)

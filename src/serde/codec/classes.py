@@ -225,7 +225,8 @@ def _check_union(args: tuple[Any, ...]) -> None:
     if sum(max(1, len(getattr(arg, "__args__", ()))) for arg in args if not isinstance(arg, type)) + len(args) > _MAX_UNION:
         raise MalformedError
     for arg in args:
-        if isinstance(arg, type) and any(name in vars(base) for base in type(arg).__mro__[:-1] if base is not type for name in _OR):
+        kind: Any = type(arg)
+        if isinstance(arg, type) and any(name in vars(base) for base in kind.__mro__ if base not in (type, object) for name in _OR):
             raise MalformedError
 
 

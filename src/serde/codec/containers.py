@@ -103,6 +103,8 @@ TUPLE: Final = Kind(1, lambda _cls, objs, _out: [list(map(list, objs))], _decode
 PAIRS: Final = _rows(2, lambda v: checked_flat(v.mapping), mapped, lambda v: keyed(v.mapping))
 SET: Final = _rows(3, checked_list, lambda row, source: filled(set, row, source), indexed)
 FROZENSET: Final = _rows(4, checked_list, lambda row, source: filled(frozenset, row, source), indexed)
+
+
 def _deque(row: Any) -> deque[Any]:
     length, items = expect(listed(row), 2)
     return deque(listed(items), None if length is None else exactly(int, length))
@@ -113,8 +115,16 @@ DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], _deque, indexed)
 
 def _ordered_row(value: OrderedDict[Any, Any]) -> list[Any]:
     _refuse_attributes(value)
-    distinct(value)
-    return list(chain.from_iterable(value.items()))
+    return ordered_flat(value)
+
+
+def ordered_flat(value: OrderedDict[Any, Any]) -> list[Any]:
+    """Keys and values in turn, in order; first a look at the keys, as CPython iterates for ever where the hash of one has changed."""
+    keys = list(dict.keys(value))
+    distinct(keys)
+    if not all(dict.__contains__(value, key) for key in keys):
+        raise UnstorableError("one of its keys has changed since it was put in; build it anew", value)
+    return list(chain.from_iterable(OrderedDict.items(value)))
 
 
 def _refuse_attributes(value: Any) -> None:

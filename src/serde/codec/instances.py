@@ -65,7 +65,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
             _drain(map(layout.set_dict, made, dicts))
     if slots is not None:
         _fill_slots(cls, layout, made, slots, source)
-    if not source.authenticated and cls.__hash__ is not object.__hash__:
+    if not source.authenticated and vars(object)["__hash__"] is not getattr(cls, "__hash__", None):
         for obj, state, more in zip(made, dicts or repeat({}), slots or repeat({}), strict=False):
             source.weigh(obj, [*state.values(), *more.values()])
     return made

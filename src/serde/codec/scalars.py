@@ -115,7 +115,7 @@ def _named(code: int, table: dict[str, Any]) -> Kind:
 @functools.cache
 def _own_attributes(cls: Any) -> frozenset[str]:
     """What Python itself may put into the ``__dict__`` of an address or network: set by its constructor, or cached."""
-    made: Any = cls("::") if cls.__name__.startswith("IPv6") else cls("0.0.0.0") if cls.__name__.startswith("IPv4") else None
+    made: Any = cls(0) if cls.__module__ == "ipaddress" else None
     return frozenset().union(getattr(made, "__dict__", {}), *map(vars, cls.__mro__))
 
 
@@ -148,7 +148,8 @@ _MAX_PATTERN: Final = 64 * 1024
 
 
 def _decode_patterns(columns: list[Any], source: Reading) -> list[Any]:
-    return [compiled(*expect(listed(row), 2), source.authenticated) for row in listed(*expect(columns, 1))]
+    rows = [expect(listed(row), 2) for row in listed(*expect(columns, 1))]
+    return [compiled(pattern, flags, source.authenticated) for pattern, flags in rows]
 
 
 PATTERN: Final = Kind(18, lambda _cls, objs, _out: [list(map(_pattern_row, objs))], _decode_patterns)

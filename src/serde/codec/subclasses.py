@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, parse_type, stored_class
-from .containers import attributes, checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory
+from .containers import attributes, checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory, ordered_flat
 from .kind import Kind, MalformedError, Part, Reading, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
@@ -119,7 +119,7 @@ BASES: Final[dict[type, Base]] = {
     list: Base(lambda v: list(list.__iter__(v)), _fill_list),
     set: Base(lambda v: checked_list(set.__iter__(v)), _fill_set),
     Counter: Base(checked_flat, _fill_dict),
-    OrderedDict: Base(lambda v: [part for item in OrderedDict.items(v) for part in item], _fill_ordered),
+    OrderedDict: Base(ordered_flat, _fill_ordered),
     defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), checked_flat(v)], _fill_defaultdict),
     dict: Base(checked_flat, _fill_dict),
     deque: Base(lambda v: [deque.__dict__["maxlen"].__get__(v), list(deque.__iter__(v))], _fill_deque),

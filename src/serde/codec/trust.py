@@ -131,9 +131,10 @@ class Trust:
             TypeRefusedError: it may not; nothing was imported.
         """
         if not self.allows(module, qualname):
+            where, name = shown(module, 200), shown(qualname, 200)
             raise TypeRefusedError(
-                f"a stored value names the type {shown(module, 200)}.{shown(qualname, 200)}, which is not allowed here; it was not imported. "
-                f"Allow it with allowed_types=[('{shown(module, 200)}', '{shown(qualname, 200)}')] if it is yours"
+                f"a stored value names the type {where}.{name}, which is not allowed here; it was not imported. "
+                f"Allow it with allowed_types=[('{where}', '{name}')] if it is yours"
             )
 
 
