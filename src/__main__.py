@@ -2,4 +2,5 @@
 
 from .cli import main
 
-main(prog_name="sealpoint")
+if __name__ == "__main__":  # a walk over the modules imports this one too
+    main(prog_name="sealpoint")
