@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -20,7 +20,6 @@ from langgraph.checkpoint.base import (
 )
 
 from ..ciphers import KeySource
-from ..context import Context
 from ..errors import ConfigurationError
 from ..keys import ErasureReceipt, Keyring, Unencrypted
 from ..serde import LayeredSerializer, sealed_serializer
@@ -35,13 +34,11 @@ from .objects.layout import Layout, Place, ThreadHash
 from .objects.listing import listing
 from .objects.read import Reader, config_of
 from .objects.remove import Remover
-from .objects.waves import Plan, Runner, Work
+from .objects.waves import Plan, Runner, Work, after
 from .objects.write import Writer
 from .uri import open_store
 
 DEFAULT_INLINE_BYTES: Final = 4096
-
-_HASH_CONTEXT: Final = Context.unbound()
 
 
 class ObjectSaver(BaseCheckpointSaver[str]):
@@ -97,7 +94,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         self._scope = scope
         self._inline_bytes = inline_bytes
         self._erase_keys = erase_keys
-        self._layout = Layout(_thread_hash(hash_threads, scope))
+        self._layout = Layout(None if hash_threads is None else ThreadHash.of(hash_threads, scope))
         self._heads = Heads()
         self._runner = Runner(store)
 
@@ -370,7 +367,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         complete = get_checkpoint_metadata(config, metadata)
         plan = self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
         lives = self._lives()
-        return place, _after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
+        return place, after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
 
     def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
         checkpoint_id = get_checkpoint_id(config)
@@ -389,22 +386,10 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         return cast("ErasureReceipt", receipt)
 
     def _copy(self, source: str, target: str) -> Plan[None]:
-        return _after(partial(self._lives().copy, source, target), Copier(self._reader()).thread(source, target))
+        return after(partial(self._lives().copy, source, target), Copier(self._reader()).thread(source, target))
 
     def _lives(self) -> Lives:
         return Lives.of(self.serde.keys, self._scope, lambda thread_id: self._layout.thread_folder(thread_id).rstrip("/"))
 
     def _prune(self, thread_id: str, strategy: str) -> Plan[None]:
         return self._remover().thread(thread_id) if strategy == "delete" else self._remover().keep_latest(thread_id)
-
-
-def _after(first: Callable[[], None], plan: Plan[None]) -> Plan[None]:
-    yield [Work(first)]
-    return (yield from plan)
-
-
-def _thread_hash(ring: Keyring | None, scope: str) -> ThreadHash | None:
-    if ring is None:
-        return None
-    reference, key = ring.current(_HASH_CONTEXT)
-    return ThreadHash(reference.key_id, key, scope)

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...ciphers import SecretKey
+from ...context import Context
 from ...errors import ConfigurationError
+from ...keys import Keyring
 from . import ulid
 
 MAX_READABLE: Final = 200  # bytes of an escaped id; longer ones are hashed, since a segment ends at 255
@@ -64,6 +66,12 @@ class ThreadHash:
     key_id: str
     key: SecretKey
     scope: str = ""
+
+    @classmethod
+    def of(cls, ring: Keyring, scope: str) -> ThreadHash:
+        """The hash under the key of `ring` that is active."""
+        reference, key = ring.current(Context.unbound())
+        return cls(reference.key_id, key, scope)
 
     def segment(self, thread_id: str) -> str:
         """``tk-<key id>-<64 hexadecimal digits>``."""

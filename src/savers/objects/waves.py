@@ -293,6 +293,12 @@ def together(plans: Sequence[Plan[T]]) -> Plan[list[T]]:
     return [results[at] for at in range(len(plans))]
 
 
+def after(first: Callable[[], None], plan: Plan[T]) -> Plan[T]:
+    """The plan, once `first` is done: off the event loop for async callers."""
+    yield [Work(first)]
+    return (yield from plan)
+
+
 def listed(results: Sequence[Any]) -> tuple[Listed, ...]:
     """The one result of a wave that was one `Page`."""
     (page,) = results
