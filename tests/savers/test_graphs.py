@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.stores import MemoryStore
+from tests.savers.reference import orders_writes
 
 
 def _append(state: list[Any], writes: list[list[Any]]) -> list[Any]:
@@ -40,6 +41,7 @@ def _delta_graph(saver: Any) -> Any:
     return graph.compile(checkpointer=saver)
 
 
+@orders_writes
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_delta_channels_equal_those_in_memory_at_every_step(durability: Any, keyring: Keyring) -> None:
     histories = []
