@@ -32,6 +32,7 @@ def test_the_folder_is_not_empty_and_most_vectors_are_failures() -> None:
     assert outcomes[True] > 2 * outcomes[False]
 
 
+@pytest.mark.slow
 def test_the_files_are_what_the_generator_writes() -> None:
     made = generated()
     assert set(made) == {f"{kind}.json" for kind in FILES if kind != "wycheproof"}

@@ -143,10 +143,9 @@ class AesGcm:
 
 
 def _seal(reference: KeyReference, key: SecretKey, data: bytes, tag: bytes, context: Context) -> bytes:
-    header = Header(reference, key.check)
-    core = header.core()
+    core = reference.lead + key.check
     bound = bind(context.form, core, tag, context.encoded)
-    return body.seal(key.reveal_seal_key(), bound, core + header.block(), data)
+    return body.seal(key.reveal_seal_key(), bound, core + reference.block, data)
 
 
 def _open(header: Header, key: SecretKey, sealed: memoryview, tag: bytes, context: Context) -> bytes:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..errors import EnvelopeError, KeyFormatError
@@ -77,11 +77,15 @@ class KeyReference:
         kind: where that key is kept.
         key_id: its stable id; it survives re-wrapping.
         wrapped: kind 2 only: the data key under each of its roots, 1 to 8 of them, each root once.
+        lead: made from these, once for the many values under one key: the core up to the check value.
+        block: likewise: the key block.
     """
 
     kind: KeyKind
     key_id: str
     wrapped: tuple[WrappedKey, ...] = ()
+    lead: bytes = field(init=False, repr=False, compare=False)
+    block: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_key_id(self.key_id)
@@ -92,6 +96,9 @@ class KeyReference:
             raise KeyFormatError(f"key kind {int(self.kind)} cannot carry {len(self.wrapped)} wrapped keys")
         if len({entry.root for entry in self.wrapped}) != len(self.wrapped):
             raise KeyFormatError("a root appears twice among the wrapped keys")
+        key_id = self.key_id.encode("ascii")
+        object.__setattr__(self, "lead", b"".join((_PREFIX, bytes((self.kind, len(key_id))), key_id)))
+        object.__setattr__(self, "block", _block(self.wrapped) if self.wrapped else b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +119,19 @@ class Header:
 
     def core(self) -> bytes:
         """The bytes that the body authenticates."""
-        key_id = self.reference.key_id.encode("ascii")
-        return b"".join((_PREFIX, bytes((self.reference.kind, len(key_id))), key_id, self.check))
+        return self.reference.lead + self.check
 
     def block(self) -> bytes:
         """The bytes that may be rewritten without touching the body; empty but for wrapped data keys."""
-        return _block(self.reference.wrapped) if self.reference.wrapped else b""
+        return self.reference.block
 
     def marshal(self) -> bytes:
         """Core and block; `parse(header.marshal())` gives `header` back."""
         return self.core() + self.block()
 
 
-@functools.lru_cache(maxsize=256)
 def _block(wrapped: tuple[WrappedKey, ...]) -> bytes:
-    """The key block of `wrapped`. Cached: one data key seals many values."""
+    """The key block of `wrapped`."""
     parts = [bytes((len(wrapped),))]
     for entry in wrapped:
         root = entry.root.encode("ascii")

@@ -5,7 +5,7 @@ from .base import UNENCRYPTED, BlockingKeySource, Unencrypted
 from .calls import CallReport
 from .envelope import CacheLimits, DataKeyLimits, EnvelopeKeys
 from .environment import langgraph_aes_keys
-from .erasure import Erased, ErasureReceipt, OldVersions, erase, or_erased
+from .erasure import Erased, ErasureReceipt, aor_erased, erase, or_erased
 from .keyring import Keyring
 from .kms import KmsKeys, KmsRoot
 from .local import LocalRoot
@@ -13,7 +13,8 @@ from .revoked import Revoking
 from .rewrap import Rewrapper, needs_rewrap, transit_version_below
 from .roots import Roots
 from .rotation import RotationReport, rotate_roots
-from .threadkeys import ThreadKeys, thread_keys
+from .shelf import OldVersions
+from .threadkeys import ThreadKeys, all_thread_keys, thread_keys
 from .transit import TransitKeys, TransitRoot
 from .wrapping import KeyGenerator, KeyWrapper, canonical
 
@@ -42,6 +43,8 @@ __all__ = [
     "TransitKeys",
     "TransitRoot",
     "Unencrypted",
+    "all_thread_keys",
+    "aor_erased",
     "canonical",
     "erase",
     "langgraph_aes_keys",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from ..errors import ConfigurationError
+from ..locks import ForkSafeLock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -34,7 +34,7 @@ class AgedCache(Generic[K, V]):
         self._max_entries = max_entries
         self._max_age_s = max_age_s
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._sweep_at = 0.0
         self.hits = 0

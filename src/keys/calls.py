@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from dataclasses import dataclass
+
+from ..locks import ForkSafeLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Tally:
     """A thread-safe counter behind a `CallReport`."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._counts: Counter[str] = Counter()
 
     def add(self, what: str) -> None:

@@ -5,29 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import ParamSpec, TypeVar
 
 from ..errors import ConflictError, ThreadErasedError
 from .keyobject import Ended, Live
-from .shelf import RACES, Found, KeyShelf
+from .shelf import RACES, Found, KeyShelf, OldVersions, Thread
 from .threadkeys import ThreadKeys
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@runtime_checkable
-class OldVersions(Protocol):
-    """A store's way to reach what it keeps of an object besides its present bytes."""
-
-    def purge(self, key: str) -> tuple[int, tuple[str, ...]]:
-        """Removes every old version of the object.
-
-        Returns:
-            How many were removed, and the version ids of those that could not be (a lock holds them).
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +78,34 @@ def or_erased(read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | Er
         return Erased(exc.erasure_id, exc.ended_at)
 
 
-def erase(keys: ThreadKeys, thread_id: str, *, scope: str = "", old_versions: OldVersions | None = None) -> ErasureReceipt:
+async def aor_erased(read: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs) -> R | Erased:
+    """What awaiting `read` gives, or the marker when the thread was erased.
+
+    For coroutines what `or_erased` is for functions: ``await aor_erased(saver.aget_tuple, config)``.
+    """
+    try:
+        return await read(*args, **kwargs)
+    except ThreadErasedError as exc:
+        return Erased(exc.erasure_id, exc.ended_at)
+
+
+def erase(
+    keys: ThreadKeys, thread_id: str, *, scope: str = "", stored_as: str | None = None, old_versions: OldVersions | None = None
+) -> ErasureReceipt:
     """Destroys the thread's key: from now on nothing of the thread opens in this process, and after the recheck time in no other.
 
     The key object becomes a tombstone in one compare-and-swap, so an erasure that is cut off has happened or has not; run it again to be
     sure and to get the receipt, which is the same. A thread that has no key yet gets a tombstone too, so that a late writer cannot make
-    one.
+    one. The data is not touched: `ObjectSaver.erase_thread` and `SealedSaver.erase_thread` do both.
 
     Args:
         keys: the key source of the store.
         thread_id: the thread.
         scope: the scope that it belongs to.
-        old_versions: for a store that keeps old versions: removes those of the key object. None: the receipt says that nobody asked.
+        stored_as: what a saver that hides thread ids stores in the place of this one: the key of the cells that hold the id itself is
+            destroyed too, last, since until then they tell which threads are left to erase. Savers pass it.
+        old_versions: for a store that keeps old versions: removes those of the key object; by default the one that `keys` has. None in
+            both: the receipt says that nobody asked.
 
     Raises:
         KeyAccessError: the key source is read-only.
@@ -109,26 +113,34 @@ def erase(keys: ThreadKeys, thread_id: str, *, scope: str = "", old_versions: Ol
         IntegrityError: the key object is damaged; nothing was changed.
     """
     keys.check_may_write()
+    old_versions = old_versions or keys.old_versions
     thread = keys.shelf.thread(scope, thread_id)
-    tombstone = _ended(keys, thread.scope, thread.name)
-    keys.mark_ended(thread.name, tombstone[1])
-    ended = tombstone[0]
-    path = keys.shelf.path(thread.name)
-    purged, left = old_versions.purge(path) if old_versions is not None else (None, ())
+    ended, purged, left = _destroyed(keys, thread, old_versions)
+    if stored_as is not None:
+        _, purged_too, left_too = _destroyed(keys, keys.shelf.stored_thread(scope, stored_as), old_versions)
+        purged, left = purged + purged_too, left + left_too
     at = ended.since_ms / 1000
     return ErasureReceipt(
         erasure_id=ended.erasure_id.hex(),
-        key_object=path,
+        key_object=keys.shelf.path(thread.name),
         generation=ended.generation,
         key_id=ended.key_id,
         roots=ended.roots,
         ended_at=at,
         readable_until=at + keys.recheck_s,
         fenced_until=ended.fence_ms / 1000,
-        old_versions_purged=purged,
+        old_versions_purged=purged if old_versions is not None else None,
         old_versions_left=left,
         surviving_copies=tuple(sorted(map(keys.shelf.path, _surviving(keys.shelf, thread.name)))),
     )
+
+
+def _destroyed(keys: ThreadKeys, thread: Thread, old_versions: OldVersions | None) -> tuple[Ended, int, tuple[str, ...]]:
+    """The tombstone, and what became of old versions."""
+    ended, found = _ended(keys, thread.scope, thread.name)
+    keys.mark_ended(thread.name, found)
+    purged, left = old_versions.purge(keys.shelf.path(thread.name)) if old_versions is not None else (0, ())
+    return ended, purged, left
 
 
 def _ended(keys: ThreadKeys, scope: str, name: str) -> tuple[Ended, Found]:

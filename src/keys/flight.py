@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from ..errors import KeyServiceUnavailableError
+from ..locks import ForkSafeLock
 
 V = TypeVar("V")
 
@@ -22,7 +22,7 @@ class SingleFlight(Generic[V]):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._flights: dict[Hashable, Future[V]] = {}
         self._pid = os.getpid()
 
@@ -49,6 +49,13 @@ class SingleFlight(Generic[V]):
                 self._land(key, flight, KeyServiceUnavailableError("the event loop is shutting down; no key was fetched"))
                 raise exc from None
         return await asyncio.wrap_future(flight)
+
+    def wait(self, key: Hashable) -> None:
+        """Returns when the call for `key` that is under way, if any, has ended, whatever its outcome. Not for coroutines."""
+        with self._lock:
+            flight = self._flights.get(key) if self._pid == os.getpid() else None
+        if flight is not None:
+            flight.exception()
 
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:

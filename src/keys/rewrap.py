@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..ciphers import Header, KeyKind, KeyReference, SecretKey, WrappedKey, parse
 from ..errors import AuthenticationError, WrongKeyError
+from ..locks import ForkSafeLock
 from .roots import HasRoots, Roots
 from .transit import TRANSIT_CIPHERTEXT
 from .wrapping import KeyWrapper, data_key_context
@@ -55,7 +55,7 @@ class Rewrapper:
     def __init__(self, roots: Roots | HasRoots | KeyWrapper | Mapping[str, KeyWrapper], *, stale: StaleRule = never_stale) -> None:
         self._roots = Roots.of(roots)
         self._stale = stale
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._done: OrderedDict[tuple[str, bytes], tuple[WrappedKey, ...]] = OrderedDict()
 
     def rewrap(self, sealed: bytes, scope: str = "") -> bytes | None:

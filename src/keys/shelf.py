@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from ..context import Context
 from ..errors import ConflictError, NotFoundError
@@ -15,6 +15,7 @@ from .keyobject import KeyObject, parse_object
 from .keyring import Keyring
 
 _LABEL: Final = b"sealpoint/v1/thread-name"
+_STORED_LABEL: Final = b"sealpoint/v1/stored-thread-name"
 _NAME_LENGTH: Final = 64
 
 RACES: Final = 20
@@ -47,6 +48,18 @@ class Found:
     etag: str
 
 
+@runtime_checkable
+class OldVersions(Protocol):
+    """A store's way to reach what it keeps of an object besides its present bytes."""
+
+    def purge(self, key: str) -> tuple[int, tuple[str, ...]]:
+        """Removes every old version of the object.
+
+        Returns:
+            How many were removed, and the version ids of those that could not be (a lock holds them).
+        """
+
+
 class KeyShelf:
     """One key object a thread, under ``<prefix>/keys/<hash>``; copies are recorded under ``<prefix>/copies/<hash>/<hash>``.
 
@@ -65,8 +78,15 @@ class KeyShelf:
 
     def thread(self, scope: str, thread_id: str) -> Thread:
         """The thread by its hash: SHA-256, or HMAC-SHA-256 under a key for it, of label, scope and id, each behind its length."""
+        return self._hashed(_LABEL, scope, thread_id)
+
+    def stored_thread(self, scope: str, stored_id: str) -> Thread:
+        """What stands for a thread where a saver hides its id: the key of the cells that hold the id itself. Never a thread's own name."""
+        return self._hashed(_STORED_LABEL, scope, stored_id)
+
+    def _hashed(self, label: bytes, scope: str, thread_id: str) -> Thread:
         data = bytearray()
-        for part in (_LABEL, scope.encode("utf-8", "surrogatepass"), thread_id.encode("utf-8", "surrogatepass")):
+        for part in (label, scope.encode("utf-8", "surrogatepass"), thread_id.encode("utf-8", "surrogatepass")):
             data += len(part).to_bytes(4, "big") + part
         digest = sha256(data).hexdigest() if self._index is None else hmac.new(self._index, data, sha256).hexdigest()
         return Thread(scope, digest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -20,6 +19,7 @@ from ..errors import (
     UnknownKeyError,
     WrongKeyError,
 )
+from ..locks import ForkSafeLock
 from ..stores import ObjectStore
 from .aged import AgedCache
 from .anyof import AnyOf
@@ -31,7 +31,7 @@ from .keyring import Keyring
 from .known import Known, erased, key_to_open, settles
 from .revoked import Revoking
 from .roots import HasRoots, Roots
-from .shelf import RACES, Found, KeyShelf, Thread
+from .shelf import RACES, Found, KeyShelf, OldVersions, Thread
 from .wrapping import KeyWrapper, thread_key_context
 
 RECHECK_S: Final = 60.0
@@ -39,6 +39,7 @@ RECHECK_S: Final = 60.0
 processes."""
 
 _NAMES: Final = 4096  # thread names remembered
+_BEGIN: Final = "begin"
 _STRIPES: Final = 1024  # so that erasing many threads hardly ever makes a read of another one start over
 
 
@@ -63,6 +64,8 @@ class ThreadKeys:
         fence_s: seconds after an erasure during which the thread cannot begin anew; longer than `recheck_s` and the longest put together,
             and than the clocks of the processes differ.
         cache: bounds for cached thread keys; `max_keys` counts threads.
+        old_versions: for a store that keeps old versions: what removes those of a key object when its thread is erased
+            (`sealpoint.stores.s3versions.S3Versions`).
         clock: seconds that only grow; for tests.
         now: seconds since 1970; for tests.
 
@@ -81,6 +84,7 @@ class ThreadKeys:
         recheck_s: float = RECHECK_S,
         fence_s: float = 300.0,
         cache: CacheLimits | None = None,
+        old_versions: OldVersions | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -89,6 +93,7 @@ class ThreadKeys:
         self.roots: Roots = Roots.of(root)
         self.shelf = KeyShelf(store, prefix, hash_threads)
         self.fence_s = fence_s
+        self.old_versions = old_versions
         self.now = now
         self._read_only = read_only
         self.recheck_s = recheck_s
@@ -96,9 +101,12 @@ class ThreadKeys:
         self._clock = clock
         self._known: AgedCache[str, Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
         self._flights: SingleFlight[Known | None] = SingleFlight()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._named = lru_cache(_NAMES)(self._name)
         self._epochs = [0] * _STRIPES
+        # A put seals several cells of one thread: the first bytes of their contexts, the key, and until when it may be used unasked.
+        self._latest: tuple[bytes, tuple[KeyReference, SecretKey], float] | None = None
+        self._repeats = 0
 
     # --- KeySource ------------------------------------------------------------------------------------------------
 
@@ -114,10 +122,18 @@ class ThreadKeys:
         """
         if self._read_only:
             self.check_may_write()
-        thread = self._named(context.home)
-        known = self._fresh(thread.name)
+        with self._lock:  # an erasure takes it too: no key is given after `mark_ended`
+            latest = self._latest
+            if latest is not None and context.encoded.startswith(latest[0]) and self._clock() < latest[2]:
+                self._repeats += 1
+                return latest[1]
+            home = context.home
+            thread = self._named(home)
+            known = self._fresh(thread.name)
+            if known is not None and known.sealing is not None:
+                self._latest = home, known.sealing, known.checked_at + min(self.recheck_s, self._bounds.max_age_s)
         if known is None or known.sealing is None:
-            known = self._flights.do((thread.name, True), partial(self._load, thread, mint=True))
+            known = self._flights.do((thread.name, True), partial(self._load_to_seal, thread))
         if known is None or known.sealing is None:
             raise erased(known)
         return known.sealing
@@ -128,7 +144,7 @@ class ThreadKeys:
         thread = self._named(context.home)
         known = self._fresh(thread.name)
         if known is None or known.sealing is None:
-            known = await self._flights.ado((thread.name, True), partial(self._load, thread, mint=True))
+            known = await self._flights.ado((thread.name, True), partial(self._load_to_seal, thread))
         if known is None or known.sealing is None:
             raise erased(known)
         return known.sealing
@@ -161,6 +177,8 @@ class ThreadKeys:
     def begin(self, context: Context) -> None:
         """Opens a new generation where the thread has ended: what a saver calls before it stores a checkpoint without a parent.
 
+        Whoever seals for the thread meanwhile, in this process, waits for the outcome.
+
         Raises:
             ThreadFencedError: the erasure is too recent; try again when the message says.
             KeyAccessError, RetryableError, IntegrityError, ConfigurationError: as `current`.
@@ -169,7 +187,7 @@ class ThreadKeys:
         thread = self._named(context.home)
         known = self._fresh(thread.name)
         if known is None or known.sealing is None:
-            self._reopen(thread)
+            self._flights.do((thread.name, _BEGIN), partial(self._reopen, thread))
 
     def reopen(self, thread_id: str, *, scope: str = "") -> None:
         """Opens a new generation of an erased thread by hand; a thread that is live or unknown stays as it is.
@@ -185,29 +203,35 @@ class ThreadKeys:
     def record_copy(self, source_id: str, target_id: str, *, scope: str = "") -> None:
         """Keeps on record that the target thread gets a copy of the source: what a saver calls before it copies.
 
-        A copy is sealed under the target's own key, so erasing the source does not reach it: the receipt lists it instead.
+        A copy is sealed under the target's own key, so erasing the source does not reach it: the receipt lists it instead. The record is
+        made first and the source looked up then, and an erasure goes the other way round: so one of the two sees the other.
 
         Raises:
-            ThreadErasedError: the target was erased and not reopened.
+            ThreadErasedError: the source was erased; or the target was, and not reopened.
             KeyAccessError, RetryableError, IntegrityError: as `current`.
         """
         self.check_may_write()
         source, target = (self.shelf.thread(scope, thread_id) for thread_id in (source_id, target_id))
-        known = self._flights.do((target.name, True), partial(self._load, target, mint=True))
+        known = self._flights.do((target.name, True), partial(self._load_to_seal, target))
         if known is None or known.sealing is None:
             raise erased(known)
         self.shelf.record_copy(source.name, target.name, known.found.object.generation)
+        found = self.shelf.read(source.name)
+        if found is not None and isinstance(found.object, Ended):
+            raise erased(Known(found, None, 0.0, 0.0))
 
     def forget(self) -> None:
         """Drops every key at hand: the next use of each thread asks the store and a root again."""
         with self._lock:
             self._epochs = [epoch + 1 for epoch in self._epochs]
+            self._latest = None
             self._known.clear()
 
     def mark_ended(self, name: str, found: Found) -> None:
         """For erasure code: from here on no cached key and no read under way in this process gives the thread's key."""
         with self._lock:
             self._epochs[_stripe(name)] += 1
+            self._latest = None
             now = self._clock()
             self._known.put(name, Known(found, None, now, now))
 
@@ -222,7 +246,7 @@ class ThreadKeys:
 
     def stats(self) -> CallReport:
         """Calls made and saved since this key source was made; reads of the store are not counted."""
-        return self.roots.tally.report(self._known.hits)
+        return self.roots.tally.report(self._known.hits + self._repeats)
 
     @property
     def cached_threads(self) -> int:
@@ -251,7 +275,9 @@ class ThreadKeys:
                 "pass ThreadKeys to SealedSaver or ObjectSaver, or give the serializer KmsKeys or a Keyring"
             )
         context = Context(Kind.CHECKPOINT, home)
-        return self.shelf.thread(context.scope, context.thread_id or "")
+        kind = home[int.from_bytes(home[:4], "big") + 8]  # behind the scope, each with its length
+        named = self.shelf.stored_thread if kind == Kind.STORED_PLACE else self.shelf.thread
+        return named(context.scope, context.thread_id or "")
 
     def _thread_to_open(self, reference: KeyReference, context: Context) -> Thread:
         if reference.kind is not KeyKind.KEY_STORE:
@@ -268,6 +294,11 @@ class ThreadKeys:
         if known is None or (now - known.checked_at >= self.recheck_s and known.sealing is not None):
             return None
         return known
+
+    def _load_to_seal(self, thread: Thread) -> Known | None:
+        """As `_load`, with `mint`; while the thread's new life is being begun here, after that: its first writes may overtake its put."""
+        self._flights.wait((thread.name, _BEGIN))
+        return self._load(thread, mint=True)
 
     def _load(self, thread: Thread, *, mint: bool) -> Known | None:
         """What the store knows, after the cache; with `mint`, a thread without a key object gets one."""
@@ -291,6 +322,7 @@ class ThreadKeys:
             if self._epochs[_stripe(thread.name)] != epoch:
                 return False
             self._known.put(thread.name, known)
+            self._latest = None
             return True
 
     def _understood(self, thread: Thread, found: Found, began: float) -> Known:
@@ -350,7 +382,7 @@ class ThreadKeys:
 
 
 def thread_keys(keys: KeySource) -> ThreadKeys | None:
-    """The `ThreadKeys` that seals in `keys`, however it is composed: what a saver asks to know whether threads can be erased."""
+    """The `ThreadKeys` that seals in `keys`, however it is composed: what a saver asks to know whether a thread has to be begun."""
     while not isinstance(keys, ThreadKeys):
         if isinstance(keys, Revoking):
             keys = keys.keys
@@ -359,6 +391,14 @@ def thread_keys(keys: KeySource) -> ThreadKeys | None:
         else:
             return None
     return keys
+
+
+def all_thread_keys(keys: KeySource) -> tuple[ThreadKeys, ...]:
+    """Every `ThreadKeys` in `keys`, also those that only open: each of them holds a key of a thread that is to be erased."""
+    if isinstance(keys, ThreadKeys):
+        return (keys,)
+    inner = (keys.keys,) if isinstance(keys, Revoking) else keys.sources if isinstance(keys, AnyOf) else ()
+    return tuple(dict.fromkeys(found for source in inner for found in all_thread_keys(source)))
 
 
 def _stripe(name: str) -> int:

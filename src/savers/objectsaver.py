@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Self
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -21,17 +22,20 @@ from langgraph.checkpoint.base import (
 from ..ciphers import KeySource
 from ..context import Context
 from ..errors import ConfigurationError
-from ..keys import Keyring, Unencrypted
+from ..keys import ErasureReceipt, Keyring, Unencrypted
 from ..serde import LayeredSerializer, sealed_serializer
 from ..stores import ObjectStore
+from .lives import Lives
+from .objects.asked import as_asked, check_strategy, place_of
 from .objects.cells import Cells
 from .objects.copy import Copier
 from .objects.heads import Heads
 from .objects.history import Historian
 from .objects.layout import Layout, Place, ThreadHash
-from .objects.read import Accept, Reader, config_of
+from .objects.listing import listing
+from .objects.read import Reader, config_of
 from .objects.remove import Remover
-from .objects.waves import Emit, Plan, Runner, Stream
+from .objects.waves import Plan, Runner, Work
 from .objects.write import Writer
 from .uri import open_store
 
@@ -52,6 +56,8 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         inline_bytes: values up to this size, serialized, stay in the checkpoint object; larger ones are objects of their own, stored once
             while they do not change.
         hash_threads: a keyring of its own, never rotated: thread ids become keyed hashes in all object keys, so that a listing names none.
+        erase_keys: with `ThreadKeys` as keys, `delete_thread` also destroys the thread's key, so that no copy of the data opens any more.
+            False leaves it: what backups hold stays readable.
 
     Raises:
         NoKeyError: no key is given and the environment has none.
@@ -76,6 +82,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         scope: str = "",
         inline_bytes: int = DEFAULT_INLINE_BYTES,
         hash_threads: Keyring | None = None,
+        erase_keys: bool = True,
     ) -> None:
         if serde is not None and keys is not None:
             raise ConfigurationError("ObjectSaver takes keys, or a serde that has its own; not both")
@@ -89,6 +96,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         self.store = store
         self._scope = scope
         self._inline_bytes = inline_bytes
+        self._erase_keys = erase_keys
         self._layout = Layout(_thread_hash(hash_threads, scope))
         self._heads = Heads()
         self._runner = Runner(store)
@@ -118,11 +126,11 @@ class ObjectSaver(BaseCheckpointSaver[str]):
             KeyAccessError: supply the key that the message names.
             RetryableError: the store is out of reach.
         """
-        return _as_asked(config, self._runner.run(self._get(config)))
+        return as_asked(config, self._runner.run(self._get(config)))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As `get_tuple`, without blocking the event loop."""
-        return _as_asked(config, await self._runner.arun(self._get(config)))
+        return as_asked(config, await self._runner.arun(self._get(config)))
 
     def list(
         self,
@@ -143,7 +151,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         Raises:
             IntegrityError, KeyAccessError, RetryableError: as `get_tuple`, when it comes to the checkpoint in question.
         """
-        yield from self._runner.stream(self._list(config, filter, before, limit))
+        yield from self._runner.stream(listing(self._reader(), config, filter, before, limit))
 
     async def alist(
         self,
@@ -154,7 +162,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """As `list`, without blocking the event loop."""
-        async for item in self._runner.astream(self._list(config, filter, before, limit)):
+        async for item in self._runner.astream(listing(self._reader(), config, filter, before, limit)):
             yield item
 
     def threads(self) -> Iterator[str]:
@@ -185,7 +193,10 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Stores a checkpoint; when this returns it is durable, with everything it refers to.
 
+        Without a parent, in the root namespace, it begins a new life of a thread that was erased.
+
         Raises:
+            ThreadErasedError, ThreadFencedError: the thread was erased; only a checkpoint without a parent, after the fence, begins anew.
             ValueNotStorableError: a value cannot be stored so that it comes back equal; nothing was stored.
             RetryableError: the store is out of reach; the same call may be made again.
         """
@@ -223,16 +234,30 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     # --- remove and copy ------------------------------------------------------------------------------------------
 
     def delete_thread(self, thread_id: str) -> None:
-        """Removes everything of a thread.
+        """Removes everything of a thread. With a key store, first destroys its key (`erase_keys`), as `erase_thread`.
 
         Raises:
+            KeyAccessError: the key store is read-only; nothing was removed.
             RetryableError: some may be left; the same call may be made again.
         """
-        self._runner.run(self._remover().thread(str(thread_id)))
+        self._runner.run(self._delete(str(thread_id)))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """As `delete_thread`, without blocking the event loop."""
-        await self._runner.arun(self._remover().thread(str(thread_id)))
+        await self._runner.arun(self._delete(str(thread_id)))
+
+    def erase_thread(self, thread_id: str) -> ErasureReceipt:
+        """Destroys the thread's key, then removes everything of it; made again, it ends what was cut off, with the same receipt.
+
+        Raises:
+            ConfigurationError: the keys are not `ThreadKeys`; nothing was removed.
+            KeyAccessError, RetryableError: as `delete_thread`.
+        """
+        return self._runner.run(self._erase(str(thread_id)))
+
+    async def aerase_thread(self, thread_id: str) -> ErasureReceipt:
+        """As `erase_thread`, without blocking the event loop."""
+        return await self._runner.arun(self._erase(str(thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str], *, thread_ids: Sequence[str] | None = None) -> None:
         """Removes the checkpoints of some runs. It opens every checkpoint there is: run ids are sealed.
@@ -270,28 +295,29 @@ class ObjectSaver(BaseCheckpointSaver[str]):
             ConfigurationError: another strategy.
             RetryableError: some may be left; the same call may be made again.
         """
-        _check_strategy(strategy)
+        check_strategy(strategy)
         for thread_id in thread_ids:
             self._runner.run(self._prune(str(thread_id), strategy))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """As `prune`, without blocking the event loop."""
-        _check_strategy(strategy)
+        check_strategy(strategy)
         for thread_id in thread_ids:
             await self._runner.arun(self._prune(str(thread_id), strategy))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copies a thread with all its history, sealed anew for its new place.
+        """Copies a thread with all its history, sealed anew for its new place; with a key store, the copy is on record before.
 
         Raises:
+            ThreadErasedError, ThreadFencedError: the source was erased; or the target was, too lately to begin anew.
             IntegrityError, KeyAccessError: as `get_tuple`.
             RetryableError: a part may be copied; the same call may be made again.
         """
-        self._runner.run(Copier(self._reader()).thread(str(source_thread_id), str(target_thread_id)))
+        self._runner.run(self._copy(str(source_thread_id), str(target_thread_id)))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """As `copy_thread`, without blocking the event loop."""
-        await self._runner.arun(Copier(self._reader()).thread(str(source_thread_id), str(target_thread_id)))
+        await self._runner.arun(self._copy(str(source_thread_id), str(target_thread_id)))
 
     def close(self) -> None:
         """Gives back threads and connections."""
@@ -330,96 +356,51 @@ class ObjectSaver(BaseCheckpointSaver[str]):
 
     def _get(self, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
         checkpoint_id = get_checkpoint_id(config)
-        reader, place = self._reader(), _place(config)
+        reader, place = self._reader(), place_of(config)
         return reader.by_id(place, str(checkpoint_id)) if checkpoint_id else reader.latest(place)
-
-    def _list(
-        self, config: RunnableConfig | None, wanted: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
-    ) -> Stream[CheckpointTuple]:
-        reader = self._reader()
-        accept = _accepting(wanted) if wanted else None
-        end = get_checkpoint_id(before) if before else None
-        if config is None:
-            threads = yield from _collected(reader.threads())
-            places = []
-            for thread_id in threads:
-                places += yield from reader.namespaces(thread_id)
-        elif config["configurable"].get("checkpoint_ns") is None:
-            places = yield from reader.namespaces(_place(config).thread_id)
-        else:
-            places = [_place(config)]
-        only = get_checkpoint_id(config) if config else None
-        if not only:
-            yield from reader.stream(places, str(end) if end else None, limit, accept)
-            return
-        left = limit
-        for place in places:
-            found = yield from reader.by_id(place, str(only))
-            if found is None or (end and str(only) >= str(end)) or (accept and not accept(found.metadata)):
-                continue
-            if left is not None and left <= 0:
-                return
-            yield Emit(found)
-            left = None if left is None else left - 1
 
     def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Plan[dict[str, DeltaChannelHistory]]:
         checkpoint_id = get_checkpoint_id(config)
-        return Historian(self._reader()).history(_place(config), str(checkpoint_id) if checkpoint_id else None, channels)
+        return Historian(self._reader()).history(place_of(config), str(checkpoint_id) if checkpoint_id else None, channels)
 
     def _put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> tuple[Place, Plan[None]]:
-        place, parent = _place(config), get_checkpoint_id(config)
+        place, parent = place_of(config), get_checkpoint_id(config)
         complete = get_checkpoint_metadata(config, metadata)
-        return place, self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
+        plan = self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
+        lives = self._lives()
+        return place, _after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
 
     def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
         checkpoint_id = get_checkpoint_id(config)
         if not checkpoint_id:
             raise ConfigurationError("put_writes needs the checkpoint_id that the writes belong to, in config['configurable']")
-        return self._writer().put_writes(_place(config), str(checkpoint_id), tuple(writes), task_id, task_path)
+        return self._writer().put_writes(place_of(config), str(checkpoint_id), tuple(writes), task_id, task_path)
+
+    def _delete(self, thread_id: str) -> Plan[Any]:
+        return self._erase(thread_id) if self._erase_keys and self._lives().holding else self._remover().thread(thread_id)
+
+    def _erase(self, thread_id: str) -> Plan[ErasureReceipt]:
+        """The key first: whatever a kill leaves is unreadable then, and goes with the next call."""
+        lives = self._lives()
+        (receipt,) = yield [Work(lambda: lives.end(thread_id))]
+        yield from self._remover().thread(thread_id)
+        return cast("ErasureReceipt", receipt)
+
+    def _copy(self, source: str, target: str) -> Plan[None]:
+        return _after(partial(self._lives().copy, source, target), Copier(self._reader()).thread(source, target))
+
+    def _lives(self) -> Lives:
+        return Lives.of(self.serde.keys, self._scope, lambda thread_id: self._layout.thread_folder(thread_id).rstrip("/"))
 
     def _prune(self, thread_id: str, strategy: str) -> Plan[None]:
         return self._remover().thread(thread_id) if strategy == "delete" else self._remover().keep_latest(thread_id)
 
 
-def _place(config: RunnableConfig) -> Place:
-    configurable = config.get("configurable") or {}
-    if "thread_id" not in configurable:
-        raise ConfigurationError("a checkpointer needs a thread_id: pass config={'configurable': {'thread_id': …}}")
-    namespace = configurable.get("checkpoint_ns")
-    return Place(str(configurable["thread_id"]), "" if namespace is None else str(namespace))
-
-
-def _as_asked(config: RunnableConfig, found: CheckpointTuple | None) -> CheckpointTuple | None:
-    """Asked for by its id, a checkpoint carries the caller's own config, as from LangGraph's savers."""
-    return found if found is None or not get_checkpoint_id(config) else found._replace(config=config)
-
-
-def _accepting(wanted: dict[str, Any]) -> Accept:
-    """InMemorySaver's rule: every field equals."""
-    return lambda metadata: all(value == metadata.get(key) for key, value in wanted.items())
-
-
-def _check_strategy(strategy: str) -> None:
-    if strategy not in ("keep_latest", "delete"):
-        raise ConfigurationError(f"prune knows the strategies 'keep_latest' and 'delete', not {strategy!r}")
-
-
-def _collected(stream: Stream[str]) -> Plan[list[str]]:
-    """A streaming plan as one that returns all."""
-    found: list[str] = []
-    step = next(stream, None)
-    while step is not None:
-        try:
-            if isinstance(step, Emit):
-                found.append(step.item)
-                step = stream.send([])
-            else:
-                step = stream.send((yield step))
-        except StopIteration:
-            break
-    return found
+def _after(first: Callable[[], None], plan: Plan[None]) -> Plan[None]:
+    yield [Work(first)]
+    return (yield from plan)
 
 
 def _thread_hash(ring: Keyring | None, scope: str) -> ThreadHash | None:

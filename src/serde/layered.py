@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..ciphers import AsyncLayer, Layer
+from ..ciphers import AsyncLayer, KeySource, Layer
 from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
@@ -256,6 +256,12 @@ class LayeredSerializer(JsonPlusSerializer):
             raise
         self._recorder.record("open", self._key_id(sealed))
         return value
+
+    @property
+    def keys(self) -> KeySource | None:
+        """The key source of the cipher layer, for savers that tell it when a thread begins and ends; None without one of ours."""
+        keys = getattr(self._outer, "keys", None)
+        return keys if isinstance(keys, KeySource) else None
 
     def stats(self) -> dict[str, dict[str, int]]:
         """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""

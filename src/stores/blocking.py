@@ -6,12 +6,12 @@ import asyncio
 import functools
 import itertools
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
+from ..locks import ForkSafeLock
 from .base import BATCH, Listed, Stored
 
 P = ParamSpec("P")
@@ -29,7 +29,7 @@ class BlockingStore(ABC):
 
     def __init__(self, threads: int = DEFAULT_THREADS) -> None:
         self._threads = threads
-        self._pool_lock = threading.Lock()
+        self._pool_lock = ForkSafeLock()
         self._pool: ThreadPoolExecutor | None = None
         self._pool_pid = 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import StoreUnavailableError
+from ..locks import ForkSafeLock
 
 Operation = Literal["get", "put", "list", "delete"]
 FaultKind = Literal["refuse", "lost_reply", "slow", "stop"]
@@ -44,7 +44,7 @@ class Faults:
     """What a `MemoryStore` asks before and after each request. Counts all requests by operation in `requests`."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._planned: list[Fault] = []
         self.requests: Counter[Operation] = Counter()
         self.ignore_conditions = False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import threading
 import time
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncIterator, Iterable, Iterator
 
 from ..errors import ConflictError, NotFoundError
+from ..locks import ForkSafeLock
 from .base import BATCH, Listed, Stored, check_condition, check_key
 from .faults import Fault, Faults, answer_lost
 
@@ -23,7 +23,7 @@ class MemoryStore:
 
     def __init__(self, faults: Faults | None = None) -> None:
         self.faults = Faults() if faults is None else faults
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._objects: dict[str, tuple[bytes, str, float]] = {}
         self._keys: list[str] = []  # sorted; keys are ASCII, so this is the order of their bytes
 

@@ -24,6 +24,7 @@ try:
 except ImportError as exc:
     raise MissingExtraError("S3 needs boto3: pip install 'sealpoint[s3]'") from exc
 
+from ..locks import ForkSafeLock
 from . import s3fast
 from .s3errors import etag_of, of_code, translated
 from .s3fast import FastObjects
@@ -86,7 +87,7 @@ class S3Store(BlockingStore):
         self._put_args = dict(put_args or {})
         self._common = {name: self._put_args[name] for name in _EVERY_CALL if name in self._put_args}
         self._get_args = {name: self._put_args[name] for name in (*_EVERY_CALL, *_CUSTOMER_KEY) if name in self._put_args}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._probe_lock = threading.RLock()
         self._own: S3Client | None = None
         self._own_pid = 0

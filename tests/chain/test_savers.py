@@ -32,7 +32,7 @@ def test_a_graph_runs_unchanged(saver, tmp_path):
     assert seen == EXPECTED
 
 
-@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("saver", [SAVERS[0], *(pytest.param(saver, marks=pytest.mark.slow) for saver in SAVERS[1:])])
 def test_a_graph_runs_unchanged_in_strict_msgpack_mode(saver, tmp_path):
     """LangGraph narrows the types that may be read, and replaces serializers that it does not know: ours stays, and hears the list."""
     done = subprocess.run(

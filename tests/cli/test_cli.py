@@ -114,6 +114,7 @@ def test_help_teaches():
     assert re.match(r"sealpoint, version \d+\.\d+", run("--version").stdout)
 
 
+@pytest.mark.slow
 def test_the_demo_holds_every_claim_it_makes(tmp_path):
     pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph-checkpoint-sqlite is not installed (extra: demo)")
     folder = tmp_path / "kept"
@@ -126,13 +127,15 @@ def test_the_demo_holds_every_claim_it_makes(tmp_path):
     assert (folder / "agent.sqlite").exists()
     again = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert again.returncode == 2
-    assert "exists" in again.stderr
+    assert "not empty" in again.stderr
+    kept = (folder / "keys.env").read_text(encoding="utf-8").strip().partition("=")[2]
+    assert len(Keyring.parse(kept).ids) == 2
 
 
 def test_the_demo_fails_when_a_claim_is_false(capsys):
-    from sealpoint.cli.demo.run import _Claims
+    from sealpoint.cli.demo.claims import Claims
 
-    claims = _Claims()
+    claims = Claims()
     claims.check("this holds", True)
     claims.check("this does not", False)
     assert claims.failed == 1

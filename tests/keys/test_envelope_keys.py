@@ -9,6 +9,7 @@ import multiprocessing
 import pickle
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -535,3 +536,21 @@ def test_a_child_made_by_fork_has_a_client_of_its_own(kms: Kms, kms_endpoint: st
     assert receiving.poll(30)
     assert receiving.recv() == b"secret"
     process.join(10)
+
+
+def test_the_data_key_that_sealed_last_is_given_for_no_other_scope_and_not_after_forget() -> None:
+    keys = EnvelopeKeys(FlakyRoot())
+    places = [place(scope=scope) for scope in ("", "s", "st", "t")]
+    first = [keys.current(context)[0].key_id for context in places]
+    assert len(set(first)) == len(places)
+    for context, key_id in zip(places, first, strict=True):
+        assert [keys.current(context)[0].key_id for _ in range(3)] == [key_id] * 3
+    keys.forget()
+    assert keys.current(places[-1])[0].key_id != first[-1]
+
+
+def test_limits_are_exact_when_threads_seal_at_once() -> None:
+    keys = EnvelopeKeys(FlakyRoot(), limits=DataKeyLimits(max_messages=100, max_bytes=950))
+    with ThreadPoolExecutor(8) as pool:
+        used = list(pool.map(lambda _: keys.current_sized(place(), 10)[0].key_id, range(950)))
+    assert sorted(Counter(used).values()) == [95] * 10

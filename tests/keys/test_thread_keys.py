@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sealpoint import Context
-from sealpoint.ciphers import AesGcm, KeyKind, parse
+from sealpoint.ciphers import AesGcm, KeyKind, KeyReference, parse
 from sealpoint.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -448,3 +448,39 @@ def test_a_local_root_is_enough_for_offline_work() -> None:
     store = MemoryStore()
     root = LocalRoot(Keyring.generate("master"))
     assert open_(ThreadKeys(store, root), seal(ThreadKeys(store, root))) == b"secret"
+
+
+def test_the_key_that_sealed_last_is_given_for_no_other_place(world: World) -> None:
+    """It is remembered by the first bytes of a context: an id or scope that begins like another must not meet it."""
+    keys = world.keys()
+    places = [place(thread, scope=scope) for thread in ("t", "t1", "t11", "") for scope in ("", "s", "st")]
+    first = [keys.current(context)[0].key_id for context in places]
+    assert len(set(first)) == len(places)
+    for context, key_id in [*zip(places, first, strict=True), *reversed(list(zip(places, first, strict=True)))]:
+        assert [keys.current(context)[0].key_id for _ in range(3)] == [key_id] * 3
+
+
+def test_the_key_that_sealed_last_is_forgotten_with_all_others(world: World) -> None:
+    keys = world.keys()
+    for _ in range(3):
+        keys.current(place())
+    keys.forget()
+    world.root.calls.clear()
+    keys.current(place())
+    assert world.root.calls == ["unwrap"]
+    world.store.faults.requests.clear()
+    for second in range(120):
+        world.clock.sleep(1)
+        keys.current(place(number=second))
+    assert world.store.faults.requests["get"] == 2  # every 60 s
+
+
+def test_what_a_reader_learns_of_an_erasure_stops_the_writer_beside_it(world: World) -> None:
+    keys = world.keys()
+    for _ in range(3):
+        keys.current(place())
+    erase(world.keys(), "t1")
+    with pytest.raises(UnknownKeyError):  # a key that this process does not know: the store is asked
+        keys.resolve(KeyReference(KeyKind.KEY_STORE, f"g9-{'0' * 20}"), place())
+    with pytest.raises(ThreadErasedError):
+        keys.current(place())

@@ -58,6 +58,14 @@ def test_a_thread_has_the_name_of_its_vector(vector: dict[str, Any]) -> None:
     assert KeyShelf(MemoryStore(), "p", ring).thread(vector["scope"], vector["thread"]).name == vector["expect"]
 
 
+@every("stored names")
+def test_a_stored_thread_has_the_name_of_its_vector(vector: dict[str, Any]) -> None:
+    ring = Keyring({"threads": bytes.fromhex(vector["material"])}, active="threads") if vector["material"] else None
+    shelf = KeyShelf(MemoryStore(), "p", ring)
+    assert shelf.stored_thread(vector["scope"], vector["stored"]).name == vector["expect"]
+    assert shelf.thread(vector["scope"], vector["stored"]).name != vector["expect"]
+
+
 @every("objects")
 def test_a_key_object_says_what_its_vector_says(vector: dict[str, Any]) -> None:
     data = bytes.fromhex(vector["data"])

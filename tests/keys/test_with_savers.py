@@ -16,7 +16,7 @@ from langgraph.graph import END, START, StateGraph
 
 from sealpoint import Keyring
 from sealpoint.ciphers import KeySource
-from sealpoint.errors import ThreadErasedError
+from sealpoint.errors import ThreadErasedError, ThreadFencedError
 from sealpoint.keys import Erased, KmsKeys, Roots, ThreadKeys, erase, or_erased, rotate_roots
 from sealpoint.savers import ObjectSaver, SealedSaver
 from sealpoint.stores import MemoryStore
@@ -24,8 +24,8 @@ from tests.keys.helpers import FlakyRoot, World
 from tests.keys.services import Kms
 
 
-def config_of(thread: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+def config_of(thread: str, checkpoint_id: str | None = None) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": "", **({"checkpoint_id": checkpoint_id} if checkpoint_id else {})}}
 
 
 Saver = BaseCheckpointSaver[Any]
@@ -46,9 +46,9 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
             yield lambda keys: SealedSaver(inner, keys)
 
 
-def put(saver: Saver, thread: str) -> RunnableConfig:
+def put(saver: Saver, thread: str, parent: str | None = None) -> RunnableConfig:
     checkpoint: Checkpoint = {**empty_checkpoint(), "id": str(uuid6()), "channel_values": {"a": "secret"}, "channel_versions": {"a": "1"}}
-    return saver.put(config_of(thread), checkpoint, {"source": "input", "step": 1, "parents": {}}, {"a": "1"})
+    return saver.put(config_of(thread, parent), checkpoint, {"source": "input", "step": 1, "parents": {}}, {"a": "1"})
 
 
 def test_an_erased_thread_is_gone_from_the_saver_and_its_neighbour_is_not(world: World, make: Make) -> None:
@@ -65,8 +65,10 @@ def test_an_erased_thread_is_gone_from_the_saver_and_its_neighbour_is_not(world:
         found = reader.get_tuple(config_of("two"))
         assert found is not None
         assert found.checkpoint["channel_values"] == {"a": "secret"}
-    with pytest.raises(ThreadErasedError):
+    with pytest.raises(ThreadFencedError):
         put(saver, "one")
+    with pytest.raises(ThreadErasedError):
+        put(saver, "one", parent=str(uuid6()))
 
 
 async def test_it_is_gone_for_async_readers_and_writers_too(world: World) -> None:
@@ -78,7 +80,7 @@ async def test_it_is_gone_for_async_readers_and_writers_too(world: World) -> Non
         with pytest.raises(ThreadErasedError):
             await saver.aget_tuple(config_of("one"))
         with pytest.raises(ThreadErasedError):
-            await saver.aput(config_of("one"), empty_checkpoint(), {"source": "input", "step": 1, "parents": {}}, {})
+            await saver.aput(config_of("one", str(uuid6())), empty_checkpoint(), {"source": "input", "step": 1, "parents": {}}, {})
 
 
 @pytest.mark.services

@@ -16,13 +16,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.stores import MemoryStore
 from tests.savers.chains import config
-from tests.savers.reference import orders_writes
+from tests.savers.memory import in_memory
 
 THREADS = ["a", "a/b", "A", ""]
 NAMESPACES = ["", "child:1", "child:1|x"]
@@ -42,7 +41,7 @@ class Differential(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.theirs = InMemorySaver()
+        self.theirs = in_memory()
         self.store = MemoryStore()
         self.ours = ObjectSaver(self.store, RING)
         self.known: list[tuple[str, str, str]] = []
@@ -212,7 +211,6 @@ def _by_id(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
     return sorted(found, key=lambda item: (item.config["configurable"]["checkpoint_ns"], item.checkpoint["id"]))
 
 
-@orders_writes
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 class TestDifferential(Differential.TestCase):  # type: ignore[misc,valid-type] # hypothesis makes the class at run time
     settings = settings(

@@ -158,6 +158,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_killed_at_random_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[2])
     acknowledged: list[list[str]] = []

@@ -11,13 +11,12 @@ import pytest
 pytest.importorskip("langgraph.graph", reason="the engine is not installed (extra demo)")
 
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.stores import MemoryStore
-from tests.savers.reference import orders_writes
+from tests.savers.memory import in_memory
 
 
 def _append(state: list[Any], writes: list[list[Any]]) -> list[Any]:
@@ -41,11 +40,10 @@ def _delta_graph(saver: Any) -> Any:
     return graph.compile(checkpointer=saver)
 
 
-@orders_writes
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_delta_channels_equal_those_in_memory_at_every_step(durability: Any, keyring: Keyring) -> None:
     histories = []
-    for saver in (InMemorySaver(), ObjectSaver(MemoryStore(), keyring)):
+    for saver in (in_memory(), ObjectSaver(MemoryStore(), keyring)):
         graph, config = _delta_graph(saver), {"configurable": {"thread_id": "t"}}
         for turn in range(4):
             graph.invoke({"log": [f"turn{turn}"], "total": 0}, config, durability=durability)
@@ -64,7 +62,7 @@ def test_delta_channels_equal_those_in_memory_at_every_step(durability: Any, key
 
 async def test_delta_channels_equal_those_in_memory_async(keyring: Keyring) -> None:
     states = []
-    for saver in (InMemorySaver(), ObjectSaver(MemoryStore(), keyring)):
+    for saver in (in_memory(), ObjectSaver(MemoryStore(), keyring)):
         graph, config = _delta_graph(saver), {"configurable": {"thread_id": "t"}}
         for turn in range(4):
             await graph.ainvoke({"log": [f"turn{turn}"], "total": 0}, config)
@@ -98,7 +96,7 @@ def _nested(saver: Any, depth: int = 3) -> Any:
 def test_an_interrupt_three_subgraphs_deep_resumes_in_another_process(keyring: Keyring) -> None:
     store, results = MemoryStore(), []
     config: Any = {"configurable": {"thread_id": "t"}}
-    for first, second in ((ObjectSaver(store, keyring), ObjectSaver(store, keyring)), (memory := InMemorySaver(), memory)):
+    for first, second in ((ObjectSaver(store, keyring), ObjectSaver(store, keyring)), (memory := in_memory(), memory)):
         stopped = _nested(first).invoke({"steps": []}, config)
         assert stopped["__interrupt__"][0].value == "name?"
         results.append(_nested(second).invoke(Command(resume="ada"), config))

@@ -18,7 +18,7 @@ from sealpoint.errors import ConfigurationError, MissingObjectError
 from sealpoint.savers.objects import remove
 from sealpoint.stores import FolderStore, MemoryStore
 from tests.savers.chains import chain, config, ids, put
-from tests.savers.reference import orders_writes
+from tests.savers.memory import in_memory
 
 BIG = "x" * 9000
 
@@ -53,9 +53,8 @@ CALLS: list[tuple[list[tuple[str, Any]], str, str]] = [
 ]
 
 
-@orders_writes
 def test_special_channels_overwrite_and_others_keep_the_first_as_in_memory(saver: ObjectSaver) -> None:
-    theirs = InMemorySaver()
+    theirs = in_memory()
     at = put(saver, config(), {"n": 1}, checkpoint_id="1")
     put(theirs, config(), {"n": 1}, checkpoint_id="1")
     for writes, task, path in CALLS:
@@ -139,7 +138,7 @@ def test_versions_of_every_type_name_large_values(saver: ObjectSaver, version: A
 
 
 def test_metadata_and_skeleton_come_back_as_from_memory(saver: ObjectSaver) -> None:
-    theirs = InMemorySaver()
+    theirs = in_memory()
     at: Any = {**config(), "metadata": {"user": "ada", "deep": {"x": 1}, "__private": 1}, "tags": ["x"]}
     at["configurable"] |= {"langgraph_user": "u", "nul": "a\x00b", "obj": object()}
     for saver_ in (saver, theirs):

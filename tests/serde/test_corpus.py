@@ -64,6 +64,20 @@ def test_no_case_changes_silently_with_pickle_on(case: Case, serde: BaseSerializ
     assert same(before, after)
 
 
+MAY_FAIL_LATER = {"class_removed_nested"}  # its class is taken away between writing and reading
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name not in MAY_FAIL_LATER], ids=lambda case: case.name)
+def test_what_is_stored_can_be_read(case: Case, serde: BaseSerializer) -> None:
+    try:
+        cell = serde.dumps_typed(case.make())
+    except ValueNotStorableError:
+        return
+    if case.before_load:
+        case.before_load()
+    serde.loads_typed(cell)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.expected == "error"], ids=lambda case: case.name)
 def test_error_case_raises_in_every_mode(case: Case, serde: BaseSerializer) -> None:
     with pytest.raises(ValueNotStorableError):

@@ -13,7 +13,7 @@ import pytest
 
 from sealpoint.errors import ValueNotStorableError
 from sealpoint.serde import JsonPlus
-from sealpoint.serde.codec.writer import MAX_DOCUMENTS, MAX_NESTING
+from sealpoint.serde.codec.writer import MAX_LEVELS, MAX_NESTING
 from tests.corpus.values import Cyclic, Plain, Simple, TreeNode, _deep
 from tests.serde.compare import bare, differences
 from tests.serde.extra import Node
@@ -67,7 +67,7 @@ def test_the_limit_is_the_same_on_the_slow_path() -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_other_objects_nest_to_their_own_limit(name: str) -> None:
-    assert deepest(OBJECTS[name]) == (MAX_DOCUMENTS if name != "pairs" else MAX_DOCUMENTS // 2)
+    assert deepest(OBJECTS[name]) == (MAX_LEVELS if name != "pairs" else MAX_LEVELS // 2)
 
 
 def test_depth_does_not_depend_on_how_deep_the_caller_is() -> None:

@@ -70,6 +70,7 @@ while done < 15:
 """
 
 
+@pytest.mark.slow
 def test_processes_swap_without_losing_an_update_while_folders_come_and_go(tmp_path: Path) -> None:
     store = FolderStore(tmp_path, durable=False)
     store.put("counter", b"0.")
@@ -91,6 +92,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_whole_object(tmp_path: Path) -> None:
     store = FolderStore(tmp_path, durable=False)
     for _ in range(3):

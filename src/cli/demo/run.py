@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import os
 import secrets
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,28 +17,20 @@ from ...errors import ConfigurationError, IntegrityError, MissingExtraError
 from ...keys import Keyring
 from ...keys.environment import SEALPOINT_KEYS
 from ...serde import sealed_serializer
-from .scan import Column, scan_columns, scan_files
+from .claims import Claims, in_process, remark, title
+from .scan import Column, find, scan_columns
 
 
-class _Claims:
-    """Prints each claim with its outcome and remembers whether all of them held."""
-
-    def __init__(self) -> None:
-        self.failed = 0
-
-    def check(self, claim: str, held: bool, detail: str = "") -> None:
-        """Prints `claim`, and counts it when it does not hold."""
-        self.failed += not held
-        mark = click.style("ok  ", fg="green") if held else click.style("FAIL", fg="red", bold=True)
-        click.echo(f"  {mark} {claim}" + (f"  ({detail})" if detail else ""))
-
-
-def run(keep: str | None = None) -> bool:
+def run(keep: str | None = None, uri: str | None = None) -> bool:
     """Tells the whole story; True when every claim held.
+
+    Args:
+        keep: a new folder to keep the files in; None for a temporary one.
+        uri: where the object saver's half lives; None for a local folder.
 
     Raises:
         MissingExtraError: LangGraph or its SQLite saver is not installed.
-        ConfigurationError: the folder to keep the files in exists already.
+        ConfigurationError: the folder to keep the files in is not empty.
     """
     try:
         import langgraph.checkpoint.sqlite
@@ -49,35 +38,40 @@ def run(keep: str | None = None) -> bool:
     except ImportError as exc:
         raise MissingExtraError("the demo runs a LangGraph agent on SQLite: pip install 'sealpoint[demo]'") from exc
     began = time.monotonic()
-    claims = _Claims()
+    claims = Claims()
     with _folder(keep) as folder:
-        _story(folder / "agent.sqlite", claims)
+        key = _story(folder / "agent.sqlite", claims)
+        if keep is not None:
+            (folder / "keys.env").write_text(f"{SEALPOINT_KEYS}={key}\n", encoding="utf-8")
+        from . import objects
+
+        objects.story(uri or (folder / "objects").absolute().as_uri(), key, claims)
     click.echo(f"\n{'All claims hold' if not claims.failed else f'{claims.failed} claims are false'}; {time.monotonic() - began:.1f} s.")
     return not claims.failed
 
 
-def _story(database: Path, claims: _Claims) -> None:
+def _story(database: Path, claims: Claims) -> str:
     from . import agent
 
     first, second = _entry("2026-05"), _entry("2026-11")
 
-    _title("1  A real agent, sealed, stopped at an interrupt (process 1)")
-    asked = _in_process("start", database, first)
+    title("1  A real agent, sealed, stopped at an interrupt (process 1)")
+    asked = in_process("start", str(database), first)
     claims.check(
         "the agent called a tool, ran a subgraph and three parallel tasks, and asks for approval", asked == agent.SECRETS["interrupt value"]
     )
 
-    _title("2  Resumed from the file by another process (process 2)")
-    answer = _in_process("resume", database, first)
+    title("2  Resumed from the file by another process (process 2)")
+    answer = in_process("resume", str(database), first)
     claims.check("it remembers everything and finishes", answer == "3 checks passed, decision recorded.", answer)
 
-    _title("3  What a thief of the file sees, by column")
+    title("3  What a thief of the file sees, by column")
     columns = scan_columns(database, {**agent.SECRETS, "e-mail in metadata": agent.METADATA_SECRET})
     _table(columns)
     for name in ("checkpoints.checkpoint", "writes.value"):
         claims.check(f"every cell of {name} is sealed", columns[name].cells == columns[name].sealed > 0)
     files = [path for path in database.parent.iterdir() if path.name.startswith(database.name)]
-    shown = scan_files(files, agent.SECRETS)
+    shown = find([path.read_bytes() for path in files], agent.SECRETS)
     claims.check(
         f"none of the {len(agent.SECRETS)} planted secrets is in the raw file, in UTF-8, hex or base64", not shown, ", ".join(shown)
     )
@@ -85,16 +79,17 @@ def _story(database: Path, claims: _Claims) -> None:
     claims.check(
         "the e-mail in the metadata IS readable: this way in cannot seal what the saver writes itself", clear == ["checkpoints.metadata"]
     )
-    click.echo("       ids, channel names, types and metadata stay in clear here; SealedSaver seals those too.")
+    remark("ids, channel names, types and metadata stay in clear here; SealedSaver and the object saver (below) seal metadata too.")
 
-    _title("4  What happens to someone who changes the file")
+    title("4  What happens to someone who changes the file")
     _tamper(database, first, claims)
 
-    _title("5  A new key for new writes; old state still opens")
+    title("5  A new key for new writes; old state still opens")
     _rotate(database, first, second, claims)
+    return f"{second},{first}"
 
 
-def _tamper(database: Path, key: str, claims: _Claims) -> None:
+def _tamper(database: Path, key: str, claims: Claims) -> None:
     edits: dict[str, Callable[[str, bytes], tuple[str, bytes]]] = {
         "one flipped bit": lambda tag, cell: (tag, cell[:100] + bytes((cell[100] ^ 1,)) + cell[101:]),
         "a type tag relabelled as pickle": lambda tag, cell: (f"pickle+{tag.rpartition('+')[2]}", cell),
@@ -120,13 +115,13 @@ def _edit_checkpoints(database: Path, edit: Callable[[str, bytes], tuple[str, by
     connection.close()
 
 
-def _rotate(database: Path, old: str, new: str, claims: _Claims) -> None:
+def _rotate(database: Path, old: str, new: str, claims: Claims) -> None:
     from . import agent
 
     both = f"{new},{old}"
     state = _latest(database, both)
     claims.check("with the new key in front, the old thread opens", agent.SECRETS["resume value"] in str(state))
-    _in_process("start", database, both, "refund-0008")
+    in_process("start", str(database), both, "refund-0008")
     ids = scan_columns(database, {})["checkpoints.checkpoint"].key_ids
     claims.check("new writes are under the new key, and every header says which", set(ids) == {"2026-05", "2026-11"}, _counts(ids))
     claims.check("re-sealing what is left under 2026-05 can be planned from headers alone, without a key", ids["2026-05"] > 0)
@@ -145,20 +140,6 @@ def _latest(database: Path, keys: str) -> object:
         connection.close()
 
 
-def _in_process(step: str, database: Path, keys: str, thread: str = "") -> str:
-    """Runs one step of the agent in a process of its own, with the keys in its environment only."""
-    done = subprocess.run(  # noqa: S603  (our own module, our own arguments)
-        [sys.executable, "-m", f"{__package__}.step", step, str(database), *([thread] if thread else [])],
-        env={**os.environ, SEALPOINT_KEYS: keys},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ConfigurationError(f"the demo's {step} step failed:\n{done.stderr.strip()[-2000:]}")
-    return done.stdout.strip()
-
-
 def _entry(key_id: str) -> str:
     return f"{key_id}:{base64.b64encode(secrets.token_bytes(32)).decode()}"
 
@@ -170,10 +151,9 @@ def _folder(keep: str | None) -> Iterator[Path]:
             yield Path(made)
         return
     folder = Path(keep)
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise ConfigurationError(f"{keep} exists already; name a new folder") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ConfigurationError(f"{keep} is not empty; name a new folder")
     yield folder
 
 
@@ -187,10 +167,6 @@ def _copy(database: Path) -> Iterator[Path]:
         source.close()
         target.close()
         yield copy
-
-
-def _title(text: str) -> None:
-    click.echo("\n" + click.style(text, bold=True))
 
 
 def _counts(ids: dict[str, int]) -> str:

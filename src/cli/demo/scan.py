@@ -56,14 +56,11 @@ def scan_columns(database: Path, secrets: dict[str, str]) -> dict[str, Column]:
     return columns
 
 
-def scan_files(paths: Iterable[Path], secrets: dict[str, str]) -> set[str]:
-    """The secrets that the raw bytes of any of `paths` show (free pages and journals included)."""
+def find(blobs: Iterable[bytes], secrets: dict[str, str]) -> list[str]:
+    """The names of the secrets that any of `blobs` shows."""
     wanted = {name: needles(secret) for name, secret in secrets.items()}
-    found: set[str] = set()
-    for path in paths:
-        data = path.read_bytes()
-        found |= {name for name, forms in wanted.items() if any(form in data for form in forms)}
-    return found
+    found = {name for data in blobs for name, forms in wanted.items() if any(form in data for form in forms)}
+    return sorted(found)
 
 
 def _add(column: Column, cell: object, wanted: dict[str, tuple[bytes, ...]]) -> None:

@@ -115,5 +115,5 @@ class Cells:
         return make(self.scope, place.thread_id, place.checkpoint_ns, channel, reference.version, origin, form=Form.OBJECT)
 
     def _names(self, thread_segment: str, namespace_segment: str, sort: str) -> Context:
-        """The key's segments stand for the ids: these are not known yet. The inner tag keeps it apart from a checkpoint's."""
-        return Context.checkpoint(self.scope, thread_segment, namespace_segment, sort, form=Form.OBJECT)
+        """The key's segments stand for the ids: these are not known yet."""
+        return Context.stored_place(self.scope, thread_segment, namespace_segment, sort, form=Form.OBJECT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,7 +11,7 @@ from ...stores import Listed
 from . import layout
 from .cells import Cells
 from .layout import Place
-from .waves import WINDOW, Get, Page, Plan
+from .waves import WINDOW, Get, Page, Plan, Work
 
 _PAGE: Final = 1000  # what S3 lists in one request
 _SMALL: Final = 64  # keys: one checkpoint with more than 60 calls of put_writes is rare, and a page of 64 is quick
@@ -152,8 +153,9 @@ class Groups:
                 window = unknown[at : at + WINDOW]
                 kinds = ["c" if group.visible else f"w.{group.calls[0]}" for group in window]
                 objects = yield [Get(f"{self._prefix}{group.sort}.{kind}") for group, kind in zip(window, kinds, strict=True)]
-                for group, data in zip(window, objects, strict=True):
-                    if data is not None:
-                        group.checkpoint_id = self._cells.open_names(thread, namespace, group.sort, data).checkpoint_id
+                found = [(group, data) for group, data in zip(window, objects, strict=True) if data is not None]
+                opens = (functools.partial(self._cells.open_names, thread, namespace, group.sort, data) for group, data in found)
+                for (group, _), names in zip(found, (yield [Work(work) for work in opens]), strict=True):
+                    group.checkpoint_id = names.checkpoint_id
             known = [group for group in region.ready if group.checkpoint_id]  # the others went away meanwhile
             region.ready = deque(sorted(known, key=lambda group: group.checkpoint_id, reverse=True))

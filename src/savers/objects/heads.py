@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections import OrderedDict
 from typing import Final, TypeVar
 
+from ...locks import ForkSafeLock
 from . import ulid
 from .format import Reference
 from .layout import NONCE_LENGTH, Place
@@ -29,7 +29,7 @@ class Heads:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._references: OrderedDict[_Key, dict[str, Reference]] = OrderedDict()
         self._calls: OrderedDict[_Key, int] = OrderedDict()
         self._last_ms = 0

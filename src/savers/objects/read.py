@@ -11,8 +11,9 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite
 
-from ...errors import DecodeError, MissingObjectError
+from ...errors import DecodeError, MissingObjectError, ThreadErasedError
 from ...serde import Packed
+from ..compat import writes_sort_key
 from . import layout
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
@@ -70,8 +71,7 @@ def merge_writes(calls: Sequence[WritesRecord]) -> list[MergedWrite]:
             slot = (call.task_id, write.index)
             if write.index < 0 or slot not in slots:
                 slots[slot] = (call.task_path, MergedWrite(call.task_id, write.channel, write.value))
-    # LangGraph's `writes_sort_key`, written out because langgraph-checkpoint 4.1 does not have it yet: path, task, index.
-    order = sorted(slots, key=lambda slot: (slots[slot][0], *slot))
+    order = sorted(slots, key=lambda slot: writes_sort_key(slots[slot][0], *slot))
     return [slots[slot][1] for slot in order]
 
 
@@ -282,14 +282,17 @@ class Reader:
         return places
 
     def threads(self) -> Stream[str]:
-        """Every thread's id; where ids are hashed, one LIST or two and one GET each."""
+        """Every thread's id; where ids are hashed, one LIST or two and one GET each. What an erased thread left has none any more."""
         (segments,) = yield [Folders("")]
         for segment in segments:
             if not layout.is_thread(segment):
                 continue
             name = layout.name_of(segment)
             if name is None:
-                names = yield from self._names(segment, None)
+                try:
+                    names = yield from self._names(segment, None)
+                except ThreadErasedError:
+                    continue  # its id is erased as well
                 name = names[0] if names else None
             if name is not None:
                 yield Emit(name)
@@ -306,7 +309,7 @@ class Reader:
                 continue
             (data,) = yield [Get(listed.key)]
             if data is not None:
-                names = self.cells.open_names(thread_segment, namespace, sort, data)
+                (names,) = yield [Work(functools.partial(self.cells.open_names, thread_segment, namespace, sort, data))]
                 return names.thread_id, names.checkpoint_ns
         return None
 

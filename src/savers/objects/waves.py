@@ -10,13 +10,13 @@ import asyncio
 import functools
 import itertools
 import os
-import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from ...errors import NotFoundError
+from ...locks import ForkSafeLock
 from ...stores import Listed, ObjectStore
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Runner:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._pool: ThreadPoolExecutor | None = None
         self._pid = 0
 

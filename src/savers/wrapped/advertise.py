@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ...locks import ForkSafeLock
 
 _OPTIONAL: Final = ("delete_for_runs", "copy_thread", "prune", "get_delta_channel_history")
 _REQUIRED: Final = ("get_tuple", "list", "put", "put_writes", "delete_thread")
@@ -19,7 +20,7 @@ def has(inner: type, method: str) -> bool:
 
 
 _made: dict[type, type[Any]] = {}
-_making: Final = threading.Lock()
+_making: Final = ForkSafeLock()
 
 
 def sealed_class(base: type, methods: type, inner: type) -> type[Any]:

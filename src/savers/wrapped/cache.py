@@ -6,7 +6,6 @@ another process does cannot make an entry wrong; at worst it is missing, and the
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Version
+from ...locks import ForkSafeLock
 from .cells import Stored
 from .places import Place
 from .skeleton import Cell, Skeleton
@@ -41,7 +41,7 @@ class OriginCache:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._checkpoints: OrderedDict[tuple[Place, str], Known] = OrderedDict()
         self._cells: OrderedDict[Hashable, dict[tuple[str, bool], Stored]] = OrderedDict()
 

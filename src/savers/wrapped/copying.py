@@ -18,8 +18,9 @@ from .places import ID, NS, THREAD
 def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
     """Every checkpoint of `source` with its parent, its values and its writes, under the same ids in `target`.
 
-    Oldest first, so that a reader of `target` never sees a checkpoint before its ancestors.
+    With a key store, the copy is on record before. Oldest first, so that a reader of `target` never sees a checkpoint before its ancestors.
     """
+    core.lives.copy(str(source), str(target))
     rows: list[RawTuple] = yield Ask("list", (core.inward({"configurable": {THREAD: source}}),))
     stored: set[tuple[str, str, Any]] = set()
     for raw in sorted(rows, key=lambda row: str(row.checkpoint["id"])):

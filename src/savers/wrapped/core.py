@@ -16,6 +16,8 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Version
+from ...keys import ErasureReceipt
+from ..lives import Lives
 from .cache import Known, OriginCache
 from .cells import Cells, Stored
 from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, to_text
@@ -43,6 +45,7 @@ class Core:
         fields: the declared search fields.
         takes_path: whether the inner `put_writes` takes a task path.
         migrate: whether checkpoints from before sealing are admitted.
+        erase_keys: whether `delete_thread` ends the thread's key, where there is a key store.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Core:
         tokens: Tokens | None = None,
         fields: tuple[str, ...] = (),
         migrate: bool = False,
+        erase_keys: bool = True,
     ) -> None:
         self.cells = cells
         self.opener = opener
@@ -67,6 +71,8 @@ class Core:
         self.tokens = tokens
         self.fields = fields
         self.migrate = migrate
+        self.erase_keys = erase_keys
+        self.lives = Lives.of(cells.serde.keys, cells.scope, lambda thread: str(names.thread(thread)) if names.places else None)
 
     # --- configs --------------------------------------------------------------------------------------------------
 
@@ -102,6 +108,8 @@ class Core:
         values: Mapping[str, Any] = checkpoint["channel_values"]
         versions: Mapping[str, Version] = checkpoint["channel_versions"]
         parent: str | None = config["configurable"].get(ID) or None
+        if self.lives.begins(place.ns, parent):
+            self.lives.begin(place.thread)
         unchanged = {channel: version for channel, version in versions.items() if channel not in new_versions}
         history = yield from self._history(
             config, place, parent, unchanged, [channel for channel in unchanged if channel in values], unsealed or {}
@@ -258,7 +266,20 @@ class Core:
         return opened._replace(config=self._outward(raw.config, config))
 
     def delete_thread(self, thread_id: str) -> Flow[None]:
-        """See `BaseCheckpointSaver.delete_thread`."""
+        """See `BaseCheckpointSaver.delete_thread`; erases where there is a key store."""
+        if self.erase_keys and self.lives.holding:
+            yield from self.erase_thread(thread_id)
+        else:
+            yield from self._remove(thread_id)
+
+    def erase_thread(self, thread_id: str) -> Flow[ErasureReceipt]:
+        """Destroys the key, then removes the data: whatever a kill leaves is unreadable then, and goes with the next call."""
+        receipt = self.lives.end(str(thread_id))
+        yield from self._remove(thread_id)
+        return receipt
+
+    def _remove(self, thread_id: str) -> Flow[None]:
+        self.cache.forget_thread(str(thread_id))
         yield Ask("delete_thread", (self.names.thread(thread_id),))
         self.cache.forget_thread(str(thread_id))
 

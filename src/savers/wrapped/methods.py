@@ -96,7 +96,8 @@ class Methods(_Base):
 
         Raises:
             ValueNotStorableError: a value cannot be stored losslessly; nothing was stored.
-            KeyAccessError, RetryableError: from the key source; nothing was stored.
+            KeyAccessError, RetryableError: from the key source; nothing was stored. Of these, `ThreadErasedError` and `ThreadFencedError`:
+                the thread was erased; only a checkpoint without a parent, in the root namespace and after the fence, begins anew.
         """
         return run(self._core.put(config, checkpoint, metadata, new_versions), self._inner)
 
@@ -115,7 +116,12 @@ class Methods(_Base):
         await arun(self._core.put_writes(config, writes, task_id, task_path, takes_path=self._takes_path), self._inner)
 
     def delete_thread(self, thread_id: str) -> None:
-        """See `BaseCheckpointSaver.delete_thread`."""
+        """See `BaseCheckpointSaver.delete_thread`. With a key store, first destroys the thread's key (`erase_keys`), as `erase_thread`.
+
+        Raises:
+            KeyAccessError: the key store is read-only; nothing was removed.
+            RetryableError: from the key store; the same call may be made again.
+        """
         run(self._core.delete_thread(thread_id), self._inner)
 
     async def adelete_thread(self, thread_id: str) -> None:

@@ -13,10 +13,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from ...ciphers import KeySource
 from ...errors import ConfigurationError
 from ...events import Hook
-from ...keys import Keyring, Unencrypted
+from ...keys import ErasureReceipt, Keyring, Unencrypted
 from ...serde import LayeredSerializer, sealed_serializer
 from ...serde.padding import Padme
-from .advertise import sealed_class
+from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
 from .core import Core
@@ -58,6 +58,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys.
         pad_lengths: pads what is sealed, so that its length says less (Padmé).
         cache_bytes: of sealed cells kept in memory, so that unchanged channels are not sealed again.
+        erase_keys: with `ThreadKeys` as keys, `delete_thread` also destroys the thread's key, so that no copy of the data opens any more.
+            False leaves it: what backups hold stays readable.
         on_event: called for every seal, open and refusal; see `sealpoint.events.Event`.
 
     Raises:
@@ -105,6 +107,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         hide_names: bool = False,
         pad_lengths: bool = False,
         cache_bytes: int = _CACHE_BYTES,
+        erase_keys: bool = True,
         on_event: Hook | None = None,
     ) -> None:
         if isinstance(inner, SealedSaver):
@@ -131,7 +134,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
         self._core = Core(
             cells, opener, OriginCache(cache_bytes), names, profile,
-            pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate,
+            pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate, erase_keys=erase_keys,
         )  # fmt: skip
         if migrate and not profile.converts:
             raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
@@ -171,6 +174,22 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             clone._inner = _narrowed(self._inner, self._core.profile, serde.loads_typed)
         return clone
 
+    def erase_thread(self, thread_id: str) -> ErasureReceipt:
+        """Destroys the thread's key, then removes everything of it; made again, it ends what was cut off, with the same receipt.
+
+        Raises:
+            ConfigurationError: the keys are not `ThreadKeys`; nothing was removed.
+            KeyAccessError: the key store is read-only; nothing was removed.
+            RetryableError: some may be left; the same call may be made again.
+        """
+        self._check_deletes("delete_thread")
+        return run(self._core.erase_thread(thread_id), self._inner)
+
+    async def aerase_thread(self, thread_id: str) -> ErasureReceipt:
+        """As `erase_thread`."""
+        self._check_deletes("adelete_thread")
+        return await arun(self._core.erase_thread(thread_id), self._inner)
+
     def coverage(self, thread_id: str | None = None) -> Coverage:
         """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode."""
         return run(coverage(self._core, thread_id), self._inner)
@@ -197,6 +216,10 @@ class SealedSaver(BaseCheckpointSaver[Any]):
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
         return {**self._core.cells.serde.stats(), "saver": dict(self._counts)}
+
+    def _check_deletes(self, method: str) -> None:
+        if not has(type(self), method):
+            raise NotImplementedError(f"{type(self._inner).__name__} has no {method}; sealpoint.keys.erase destroys the key alone")
 
     def _count(self, what: str) -> None:
         self._counts[what] += 1

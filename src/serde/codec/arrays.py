@@ -10,7 +10,7 @@ from .buffers import read_view
 from .classes import marshal_class, stored_class
 from .containers import indexed
 from .frame import SLICE, copy_into
-from .kind import BufferSource, Kind, MalformedError, Reading, UnstorableError, Writing, expect, listed
+from .kind import BufferSource, Kind, MalformedError, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed
 from .layout import layout_of
 from .scan import LARGE
 from .subclasses import read_dict, write_dict
@@ -47,7 +47,8 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:
         UnstorableError: it has metadata, or is of a kind without a fixed form.
     """
     described = _describe(dtype, 0)
-    if parse_dtype(described) != dtype or dtype.metadata is not None:
+    made = parse_dtype(described)
+    if made != dtype or made.char != dtype.char or made.type is not dtype.type:
         raise UnstorableError("its dtype does not come back equal from a description; use a plain dtype without metadata")
     return described
 
@@ -55,6 +56,8 @@ def describe_dtype(dtype: np.dtype[Any]) -> Any:
 def _describe(dtype: Any, depth: int) -> Any:
     if depth > _MAX_NESTING:
         raise UnstorableError("its dtype is nested too deep")
+    if dtype.metadata is not None:
+        raise UnstorableError("its dtype has metadata, which is not stored; use a plain dtype")
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return ["sub", _describe(base, depth + 1), list(shape)]
@@ -62,9 +65,13 @@ def _describe(dtype: Any, depth: int) -> Any:
         fields = [dtype.fields[name] for name in dtype.names]
         titles = [field[2] if len(field) > 2 else None for field in fields]
         formats = [_describe(field[0], depth + 1) for field in fields]
-        return ["record", list(dtype.names), formats, [field[1] for field in fields], titles, dtype.itemsize, dtype.isalignedstruct]
+        form = "record" if dtype.type is numpy().void else "recarray"
+        return [form, list(dtype.names), formats, [field[1] for field in fields], titles, dtype.itemsize, dtype.isalignedstruct]
     if dtype.kind not in "biufcSUMmVO":
         raise UnstorableError(f"dtypes of kind {dtype.kind!r} have no fixed form in memory; convert with astype(object) or astype('U')")
+    if dtype.char in "qQ" and numpy().dtype(dtype.str).char != dtype.char:
+        # C's long long where long is as long: another type, equal to it in all that an item does.
+        return ["long long", dtype.char, dtype.str[0]]
     return dtype.str
 
 
@@ -74,16 +81,31 @@ def parse_dtype(described: Any, depth: int = 0) -> Any:
     if type(described) is str:
         return simple_dtype(described)
     form, *rest = listed(described)
+    exactly(str, form)
     if depth > _MAX_NESTING:
         raise MalformedError
     if form == "sub":
         base, shape = expect(rest, 2)
-        return np.dtype((parse_dtype(base, depth + 1), tuple(listed(shape))))
+        return np.dtype((parse_dtype(base, depth + 1), tuple(all_exactly(int, shape))))
+    if form == "long long":
+        char, order = all_exactly(str, rest, 2)
+        if char not in ("q", "Q") or order not in ("<", ">"):
+            raise MalformedError
+        made = np.dtype(char)
+        return made if made.str[0] == order else made.newbyteorder(order)
+    if form not in ("record", "recarray"):
+        raise MalformedError
     names, formats, offsets, titles, itemsize, aligned = expect(rest, 6)
+    all_exactly(str, names)
+    all_exactly(int, offsets, len(names))
+    exactly(int, itemsize)
+    if not set(map(type, listed(titles))) <= {str, type(None)} or len(listed(formats)) != len(names):
+        raise MalformedError
     fields = {"names": names, "formats": [parse_dtype(one, depth + 1) for one in formats], "offsets": offsets, "itemsize": itemsize}
     if any(title is not None for title in titles):
         fields["titles"] = titles
-    return np.dtype(fields, align=aligned is True)
+    made = np.dtype(fields, align=aligned is True)
+    return made if form == "record" else np.dtype((np.record, made))
 
 
 def simple_dtype(text: Any) -> Any:
@@ -121,18 +143,21 @@ def _decode_scalars(columns: list[Any], _source: Reading) -> list[Any]:
     made = []
     for described, raw in listed(*expect(columns, 1)):
         if described == "U":
-            made.append(np.str_(raw))
+            made.append(np.str_(exactly(str, raw)))
         elif described == "S":
-            made.append(np.bytes_(raw))
+            made.append(np.bytes_(exactly(bytes, raw)))
         else:
             made.append(_zero_dimensional(np, parse_dtype(described), raw)[()])
     return made
 
 
 def _zero_dimensional(np: Any, dtype: Any, raw: Any) -> Any:
-    if dtype.hasobject or len(raw) != dtype.itemsize:
+    if dtype.hasobject or len(exactly(bytes, raw)) != dtype.itemsize:
         raise MalformedError
-    return np.ndarray((), dtype, raw).copy()
+    made = np.ndarray((), dtype, raw)
+    if made.dtype != dtype:
+        raise MalformedError
+    return made.copy()
 
 
 SCALAR: Final = Kind(51, _encode_scalars, _decode_scalars)
@@ -150,6 +175,8 @@ def _array_row(array: Any, out: Writing) -> list[Any]:
         if described != "|O":
             raise UnstorableError("it is a structured numpy array that holds Python objects; store its columns", array)
         return [*head, _items(array, order)]
+    if numpy().empty(0, array.dtype).dtype != array.dtype:
+        raise UnstorableError("its items have a size of 0, which numpy does not make again; store its shape", array)
     if array.nbytes < LARGE:
         return [*head, array.tobytes(order)]
     return [*head, out.add_buffer(BufferSource(array.nbytes, lambda room: _write(array, order, room)))]
@@ -198,7 +225,12 @@ def _array(row: Any, source: Reading) -> Any:
         raw = read_view(stored, source)
         if len(raw) != count * dtype.itemsize:
             raise MalformedError
+        if np.empty(0, dtype).dtype != dtype:
+            # numpy takes a size of 0 for one that it has to find out: such an array would show what was in memory before.
+            raise MalformedError
         made = np.empty(shape, dtype, order)
+        if made.dtype != dtype or made.nbytes != len(raw):
+            raise MalformedError
         if len(raw):
             with memoryview((made.T if order == "F" else made).reshape(-1).view(np.uint8)) as room:
                 copy_into(room, raw)
@@ -245,7 +277,9 @@ def _decode_masked(columns: list[Any], _source: Reading) -> list[Any]:
     np = numpy()
     made = []
     for data, mask, fill, hard in listed(*expect(columns, 1)):
-        if type(data) is not np.ndarray:
+        if not {type(data), type(mask), type(fill)} <= {np.ndarray, type(None)} or data is None:
+            raise MalformedError
+        if (mask is not None and mask.shape != data.shape) or (fill is not None and (fill.shape != () or fill.dtype != data.dtype)):
             raise MalformedError
         one = np.ma.MaskedArray(data, mask=np.ma.nomask if mask is None else mask, hard_mask=hard is True)
         if fill is not None:

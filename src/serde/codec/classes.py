@@ -5,7 +5,9 @@ A name is looked up in module and class dictionaries only, never through `getatt
 
 from __future__ import annotations
 
+import functools
 import importlib
+import operator
 import sys
 import types
 import typing
@@ -14,7 +16,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from ...errors import MissingTypeError, SchemaDriftError, SealpointError, TypeRefusedError
-from .kind import Kind, MalformedError, Reading, UnstorableError, expect, listed, simple
+from .kind import Kind, MalformedError, Reading, UnstorableError, expect, listed, shown, simple
 from .trust import Trust
 
 _SINGLE: Final = {"none": type(None), "any": typing.Any, "ellipsis": Ellipsis, "never": typing.Never}
@@ -64,6 +66,7 @@ def resolve(module: Any, qualname: Any, trust: Trust) -> type:
     if type(module) is not str or type(qualname) is not str:
         raise MalformedError
     trust.check(module, qualname)
+    where = f"{shown(module, 200)}.{shown(qualname, 200)}"
     if module not in sys.modules:
         try:
             importlib.import_module(module)
@@ -71,13 +74,13 @@ def resolve(module: Any, qualname: Any, trust: Trust) -> type:
             raise
         except Exception as exc:
             raise MissingTypeError(
-                f"a stored value needs {module}.{qualname}, whose module cannot be imported ({type(exc).__name__}); restore it where it was"
+                f"a stored value needs {where}, whose module cannot be imported ({type(exc).__name__}); restore it where it was"
             ) from exc
     found = static_lookup(module, qualname) or trust.classes.get((module, qualname))
     if found is None:
-        raise MissingTypeError(f"a stored value needs {module}.{qualname}, which is not there any more; restore it where it was")
+        raise MissingTypeError(f"a stored value needs {where}, which is not there any more; restore it where it was")
     if not isinstance(found, type):
-        raise TypeRefusedError(f"a stored value names {module}.{qualname}, which is not a class; it was not called")
+        raise TypeRefusedError(f"a stored value names {where}, which is not a class; it was not called")
     return found
 
 
@@ -155,6 +158,9 @@ def _describe(value: Any, depth: int) -> list[Any]:
             return ["class", *name_of(value)]
         meta = value.__pydantic_generic_metadata__  # type: ignore[attr-defined]  # is_model_generic made sure of it
         return ["model", name_of(meta["origin"]), [_describe(arg, depth + 1) for arg in meta["args"]]]
+    if isinstance(value, types.GenericAlias) and type(value) is not types.GenericAlias:
+        # Such as collections.abc.Callable[[int], str], whose arguments are not what it was given.
+        raise UnstorableError("this kind of type expression cannot be named")
     origin = typing.get_origin(value)
     if origin is typing.Literal:
         return ["literal", [_literal(arg) for arg in value.__args__]]
@@ -189,17 +195,17 @@ def parse_type(described: Any, trust: Trust, depth: int = 0) -> Any:
     if form == "class":
         return resolve(*_pair(rest), trust)
     if form == "literal":
-        return typing.Literal[tuple(_literal(value) for value in listed(rest[0]))]
+        values = tuple(_literal(value) for value in listed(rest[0]))
+        return typing.Literal[values] if len(values) <= _MAX_LITERALS else _malformed()
     args = tuple(parse_type(arg, trust, depth + 1) for arg in listed(rest[-1]))
     if form == "alias":
         origin = parse_type(rest[0], trust, depth + 1)
         return types.GenericAlias(origin, args) if isinstance(origin, type) else _malformed()
     if form == "union":
-        union = args[0]
-        for arg in args[1:]:
-            union = union | arg
-        return union
+        _check_union(args)
+        return functools.reduce(operator.or_, args)
     if form == "optional":
+        _check_union(args)
         return typing.Union[args]  # noqa: UP007 - built at run time
     if form == "typing":
         return _ALIASES[rest[0]][args] if rest[0] in _ALIASES else _malformed()
@@ -212,6 +218,20 @@ def parse_type(described: Any, trust: Trust, depth: int = 0) -> Any:
         raise TypeRefusedError(f"{owner.__module__}.{owner.__qualname__} does not take type arguments in the usual way")
     subscript: Any = getattr(owner, "__class_getitem__")  # noqa: B009 - type checkers do not know it
     return subscript(args if len(args) > 1 else args[0])
+
+
+def _check_union(args: tuple[Any, ...]) -> None:
+    """Raises MalformedError for more members than Python compares in a moment (each with each), or a class with a | of its own."""
+    if sum(max(1, len(getattr(arg, "__args__", ()))) for arg in args if not isinstance(arg, type)) + len(args) > _MAX_UNION:
+        raise MalformedError
+    for arg in args:
+        if isinstance(arg, type) and any(name in vars(base) for base in type(arg).__mro__[:-1] if base is not type for name in _OR):
+            raise MalformedError
+
+
+_OR: Final = ("__or__", "__ror__")
+_MAX_UNION: Final = 256
+_MAX_LITERALS: Final = 4096
 
 
 def _pair(name: Any) -> tuple[Any, Any]:

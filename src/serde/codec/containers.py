@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import array
+import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
 
 from .buffers import of_bytes, read_bytes
 from .classes import marshal_type, parse_type
-from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, simple
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, distinct, exactly, expect, listed, simple, whole
 from .lift import Octets
 
 
@@ -22,11 +23,22 @@ def indexed(items: Iterable[Any]) -> Iterable[Part]:
 
 
 def keyed(mapping: Any) -> Iterable[Part]:
-    """Path steps into a mapping: keys that look like names are shown, others are counted, because a key can be private."""
+    """Path steps into a mapping: keys are the user's data, so only a word of at most 24 lower-case letters or _ is shown.
+
+    Of all others (a key with digits or capitals may be a credential or an account) the position stands in the path.
+    """
     for number, (key, value) in enumerate(dict.items(mapping)):
         yield f"[key {number}]", key
-        named = type(key) is str and key.isidentifier() and len(key) <= 40
-        yield (f".{key}" if named else f"[{number}]"), value
+        yield (f".{key}" if type(key) is str and _WORD.fullmatch(key) else f"[{number}]"), value
+
+
+def attributes(state: Any) -> Iterable[Part]:
+    """Path steps into the attributes of an object: their names are the program's, and shown up to 40 characters."""
+    for number, (name, value) in enumerate(dict.items(state)):
+        yield (f".{name}" if type(name) is str and name.isidentifier() and len(name) <= 40 else f"[{number}]"), value
+
+
+_WORD: Final = re.compile("[a-z_]{1,24}")
 
 
 def flat(mapping: Any) -> list[Any]:
@@ -42,12 +54,75 @@ def paired(row: Any) -> Iterable[tuple[Any, Any]]:
     return zip(items[::2], items[1::2], strict=True)
 
 
-TUPLE: Final = simple(1, list, lambda row: tuple(listed(row)), indexed)
-PAIRS: Final = simple(2, lambda v: flat(v.mapping), lambda row: dict(paired(row)), lambda v: keyed(v.mapping))
-SET: Final = simple(3, list, lambda row: set(listed(row)), indexed)
-FROZENSET: Final = simple(4, list, lambda row: frozenset(listed(row)), indexed)
-DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], lambda row: deque(listed(row[1]), row[0]), indexed)
-ORDERED: Final = simple(26, lambda v: list(chain.from_iterable(v.items())), lambda row: OrderedDict(paired(row)), keyed)
+def mapped(row: Any, source: Reading) -> dict[Any, Any]:
+    """The dict of a flat row."""
+    items = listed(row)
+    source.hashed(items[::2])
+    return whole(dict(paired(items)), len(items) // 2)  # type: ignore[no-any-return]  # it is the dict
+
+
+def checked_flat(mapping: Any) -> list[Any]:
+    """As `flat`, after a look whether the keys are still different."""
+    distinct(dict.keys(mapping))
+    return flat(mapping)
+
+
+def checked_list(items: Any) -> list[Any]:
+    """The items of a set, after a look whether they are still different."""
+    found = list(items)
+    distinct(found)
+    return found
+
+
+def filled(kind: type[Any], row: Any, source: Reading) -> Any:
+    """The set of a row."""
+    items = listed(row)
+    source.hashed(items)
+    return whole(kind(items), len(items))
+
+
+def _rows(code: int, to_row: Any, from_row: Callable[[Any, Reading], Any], parts: Any) -> Kind:
+    """A kind with one column, read with a look at what it costs."""
+
+    def decode(columns: list[Any], source: Reading) -> list[Any]:
+        return [from_row(row, source) for row in listed(*expect(columns, 1))]
+
+    return Kind(code, lambda _cls, objs, _out: [list(map(to_row, objs))], decode, parts)
+
+
+def _decode_tuples(columns: list[Any], source: Reading) -> list[Any]:
+    rows = listed(*expect(columns, 1))
+    made = list(map(tuple, map(listed, rows)))
+    if not source.authenticated:
+        for one in made:
+            source.weigh(one, one)
+    return made
+
+
+TUPLE: Final = Kind(1, lambda _cls, objs, _out: [list(map(list, objs))], _decode_tuples, indexed)
+PAIRS: Final = _rows(2, lambda v: checked_flat(v.mapping), mapped, lambda v: keyed(v.mapping))
+SET: Final = _rows(3, checked_list, lambda row, source: filled(set, row, source), indexed)
+FROZENSET: Final = _rows(4, checked_list, lambda row, source: filled(frozenset, row, source), indexed)
+def _deque(row: Any) -> deque[Any]:
+    length, items = expect(listed(row), 2)
+    return deque(listed(items), None if length is None else exactly(int, length))
+
+
+DEQUE: Final = simple(25, lambda v: [v.maxlen, list(v)], _deque, indexed)
+
+
+def _ordered_row(value: OrderedDict[Any, Any]) -> list[Any]:
+    _refuse_attributes(value)
+    distinct(value)
+    return list(chain.from_iterable(value.items()))
+
+
+def _refuse_attributes(value: Any) -> None:
+    if vars(value):
+        raise UnstorableError("it has attributes besides its items, which its own type has no form for; use a subclass", value)
+
+
+ORDERED: Final = _rows(26, _ordered_row, lambda row, source: OrderedDict(mapped(row, source)), keyed)
 
 
 def _namespace(row: Any) -> SimpleNamespace:
@@ -61,13 +136,18 @@ def _namespace(row: Any) -> SimpleNamespace:
 NAMESPACE: Final = simple(31, vars, _namespace, lambda v: keyed(vars(v)))
 
 
-def _counter(row: Any) -> Counter[Any]:
+def _counter_row(value: Counter[Any]) -> list[Any]:
+    _refuse_attributes(value)
+    return checked_flat(value)
+
+
+def _counter(row: Any, source: Reading) -> Counter[Any]:
     made: Counter[Any] = Counter()
-    dict.update(made, paired(row))
+    dict.update(made, mapped(row, source))
     return made
 
 
-COUNTER: Final = simple(28, flat, _counter, keyed)
+COUNTER: Final = _rows(28, _counter_row, _counter, keyed)
 
 
 # --- defaultdict: the factory is a class or nothing ---------------------------------------------------------------
@@ -85,13 +165,14 @@ def marshal_factory(factory: Any) -> Any:
 
 
 def _encode_defaultdicts(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
-    return [[[marshal_factory(obj.default_factory), flat(obj)] for obj in objs]]
+    return [[[marshal_factory(obj.default_factory), checked_flat(obj)] for obj in objs]]
 
 
 def _decode_defaultdicts(columns: list[Any], source: Reading) -> list[Any]:
     made = []
-    for factory, row in listed(*expect(columns, 1)):
-        made.append(defaultdict(None if factory is None else parse_type(factory, source.trust), paired(row)))
+    for row in listed(*expect(columns, 1)):
+        factory, items = expect(listed(row), 2)
+        made.append(defaultdict(None if factory is None else parse_type(factory, source.trust), mapped(items, source)))
     return made
 
 
@@ -127,8 +208,8 @@ def _decode_arrays(columns: list[Any], source: Reading) -> list[Any]:
     order, rows = expect(columns, 2)
     made = []
     for code, itemsize, stored in listed(rows):
-        one = array.array(code)
-        if one.itemsize != itemsize:
+        one = array.array(exactly(str, code))
+        if one.itemsize != exactly(int, itemsize):
             raise MalformedError
         one.frombytes(read_bytes(stored, source, bytes))
         if order != sys.byteorder:

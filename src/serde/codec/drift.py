@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ...errors import ConfigurationError, SchemaDriftError
-from .kind import MalformedError
+from .kind import MalformedError, shown
 
 _log = logging.getLogger("sealpoint")
 _reported: set[tuple[str, str]] = set()
+_MAX_NAMED: Final = 10  # fields in a message
 _MAX_REPORTED: Final = 1000  # classes; dynamic ones would otherwise fill memory
 
 Defaults = Mapping[str, Callable[[Any], Any]]
@@ -35,14 +36,15 @@ class DriftPolicy:
             SchemaDriftError: `on_drift` is "error".
         """
         where = f"{cls.__module__}.{cls.__qualname__}"
+        listing = ", ".join(shown(name) for name in names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
         if self.on_drift == "error":
             raise SchemaDriftError(
-                f"stored objects of {where} have fields that the class lacks: {', '.join(names)}; restore them, or relax on_drift"
+                f"stored objects of {where} have fields that the class lacks: {listing}; restore them, or relax on_drift"
             )
         key = (cls.__module__, cls.__qualname__)
         if self.on_drift == "warn" and key not in _reported and len(_reported) < _MAX_REPORTED:
             _reported.add(key)
-            _log.warning("stored objects of %s have fields that the class lacks; dropped: %s", where, ", ".join(names))
+            _log.warning("stored objects of %s have fields that the class lacks; dropped: %s", where, listing)
 
 
 def always(value: Any) -> Callable[[Any], Any]:
@@ -72,11 +74,11 @@ def adapt(cls: type, stored: Any, current: str, states: list[Any], defaults: Def
         return
     if type(stored) is not str:
         raise MalformedError
-    before, now = _names(stored), _names(current)
-    removed = [name for name in before if name not in set(now)]
+    before, now = dict.fromkeys(_names(stored)), dict.fromkeys(_names(current))
+    removed = {name: None for name in before if name not in now}
     if removed:
-        policy.removed(cls, removed)
-    for name in (name for name in now if name not in set(before)):
+        policy.removed(cls, list(removed))
+    for name in (name for name in now if name not in before):
         default = defaults.get(name)
         for state in states:
             if name in state:
@@ -85,9 +87,9 @@ def adapt(cls: type, stored: Any, current: str, states: list[Any], defaults: Def
                 where = f"{cls.__module__}.{cls.__qualname__}"
                 raise SchemaDriftError(f"stored objects of {where} lack the field {name!r}, which has no default; give it one to read them")
             state[name] = default(state)
-    for name in removed:
-        for state in states:
-            state.pop(name, None)
+    for state in states:
+        for name in state.keys() & removed.keys():
+            del state[name]
 
 
 def _names(text: str) -> list[str]:

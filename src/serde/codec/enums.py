@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...errors import SchemaDriftError
 from .classes import marshal_class, stored_class
-from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, expect, listed
+from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, expect, listed, shown
 
 _CODE: Final = 44
 _missing: Final = vars(enum.Flag)["_missing_"]
@@ -42,7 +42,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
         if type(row) is str:
             if row not in members:
                 raise SchemaDriftError(
-                    f"a stored value needs the member {row[:60]!r} of {cls.__module__}.{cls.__qualname__}; restore it or add an alias"
+                    f"a stored value needs the member {shown(row)!r} of {cls.__module__}.{cls.__qualname__}; restore it or add an alias"
                 )
             made.append(members[row])
         elif type(row) is int and issubclass(cls, enum.Flag) and _usual_flags(cls):

@@ -9,13 +9,14 @@ import types
 from typing import Any, Final
 
 from .classes import marshal_class, stored_class
-from .containers import indexed, keyed
-from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
+from .containers import attributes, indexed
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 
 _CODE: Final = 45
-_SKIPPED: Final = frozenset({"args", "characters_written", "exceptions", "obj"})
+_SKIPPED: Final = frozenset({"args", "exceptions", "obj"})
 _OWN: Final = vars(BaseException)
+_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__")
 _get_args: Final = _OWN["args"].__get__
 _get_dict: Final = _OWN["__dict__"].__get__
 _set_dict: Final = _OWN["__dict__"].__set__
@@ -53,15 +54,39 @@ def _row(obj: Any, members: dict[str, Any], layout: Layout) -> list[Any]:
             continue
         if value is not None:
             native[name] = value
+    try:
+        _check_unicode(type(obj), native)
+    except MalformedError:
+        raise UnstorableError("its start, end and object do not fit together", obj) from None
+    _check_group(obj)
     return [
         _get_args(obj),
         _get_dict(obj) or None,
         native or None,
         layout.read_slots(obj) or None,
-        obj.__cause__,
-        obj.__context__,
-        obj.__suppress_context__,
+        *(_OWN[name].__get__(obj) for name in _CHAIN),
     ]
+
+
+def _check_unicode(cls: type, native: Any) -> None:
+    """Raises MalformedError where CPython, which checks none of this, would read beside the object that could not be converted."""
+    if not issubclass(cls, UnicodeError) or not native:
+        return
+    kind = bytes if issubclass(cls, UnicodeDecodeError) else str
+    obj, start, end = native.get("object"), native.get("start", 0), native.get("end", 0)
+    all_exactly(int, [start, end])
+    all_exactly(str, [native[name] for name in ("encoding", "reason") if name in native])
+    length = 0 if obj is None else len(exactly(kind, obj))
+    if not (0 <= start <= max(length - 1, 0) and start <= end <= max(length, 1)):
+        raise MalformedError
+
+
+def _check_group(obj: Any) -> None:
+    if isinstance(obj, BaseExceptionGroup):
+        args = _get_args(obj)
+        members = vars(BaseExceptionGroup)["exceptions"].__get__(obj)
+        if len(args) != 2 or type(args[1]) not in (list, tuple) or list(map(id, args[1])) != list(map(id, members)):
+            raise UnstorableError("its exceptions are no longer those that it was made of; make a new group", obj)
 
 
 def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
@@ -78,9 +103,10 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
 
 
 def _made(cls: Any, row: Any, members: dict[str, Any], setters: dict[str, Any]) -> Any:
-    args, state, native, slots, cause, context, suppress = expect(row, 7)
+    args, state, native, slots, cause, context, suppress = expect(listed(row), 7)
     if type(args) is not tuple:
         raise MalformedError
+    _check_unicode(cls, native)
     made = _bare(cls, args)
     _OWN["args"].__set__(made, args)
     if state is not None:
@@ -94,7 +120,7 @@ def _made(cls: Any, row: Any, members: dict[str, Any], setters: dict[str, Any]) 
                 raise MalformedError from None
     for name, value in (slots or {}).items():
         setters[name](made, value)
-    for name, value in (("__cause__", cause), ("__context__", context), ("__suppress_context__", suppress)):
+    for name, value in zip(_CHAIN, (cause, context, suppress), strict=True):
         _OWN[name].__set__(made, value)
     return made
 
@@ -111,9 +137,9 @@ def _bare(cls: Any, args: tuple[Any, ...]) -> Any:
 def _parts(obj: Any) -> list[Part]:
     layout = exception_layout(type(obj))
     parts: list[Part] = [(f".args{step}", value) for step, value in indexed(_get_args(obj))]
-    parts.extend(keyed(_get_dict(obj)))
-    parts.extend(keyed(layout.read_slots(obj)))
-    parts.extend([(".__cause__", obj.__cause__), (".__context__", obj.__context__)])
+    parts.extend(attributes(_get_dict(obj)))
+    parts.extend(attributes(layout.read_slots(obj)))
+    parts.extend((f".{name}", _OWN[name].__get__(obj)) for name in _CHAIN[:2])
     return parts
 
 

@@ -4,7 +4,7 @@ Layout (big-endian; docs/spec/msgpack1.md)::
 
     1   version, 0x01
     8   marker, random for every message with references (else zeros); the only Ext a document may hold is code 1 with exactly these bytes
-    2   number of documents, 1 or more
+    2   number of documents, 1 to 256
     4   number of buffers
     8 × documents, then 8 × buffers: their sizes in bytes
     the documents, then the buffers
@@ -24,6 +24,7 @@ VERSION: Final = 1
 REFERENCE: Final = 1  # the Ext code
 MARKER_BYTES: Final = 8
 NO_MARKER: Final = bytes(MARKER_BYTES)  # of a message without references
+MAX_DOCUMENTS: Final = 256  # one for the value, 255 for levels of other objects: something has to stop values that are too deep to free
 SLICE: Final = 4 * 1024 * 1024  # bytes copied at a stretch: other threads get their turn in between
 
 _HEAD: Final = struct.Struct(">B8sHI")
@@ -40,11 +41,6 @@ def fresh_marker() -> bytes:
         block = os.urandom(256 * MARKER_BYTES)
         _markers.extend(block[i : i + MARKER_BYTES] for i in range(MARKER_BYTES, len(block), MARKER_BYTES))
         return block[:MARKER_BYTES]
-
-
-def reference_to(marker: bytes) -> bytes:
-    """How a reference looks in a document: ext 8, eight bytes, code 1."""
-    return b"\xd7\x01" + marker
 
 
 _forget_markers = _markers.clear
@@ -87,7 +83,7 @@ def parse(data: bytes) -> tuple[bytes, list[memoryview], list[memoryview]]:
     if documents == 1 and buffers == 0 and len(data) >= _ONE.size and _ONE.unpack_from(data)[4] == len(data) - _ONE.size:
         return marker, [memoryview(data)[_ONE.size :]], []
     at = _HEAD.size + 8 * (documents + buffers)
-    if documents == 0 or at > len(data):
+    if not 0 < documents <= MAX_DOCUMENTS or at > len(data):
         raise DecodeError("a stored value is damaged: its parts do not fit its size")
     sizes = struct.unpack_from(f">{documents + buffers}Q", data, _HEAD.size)
     if at + sum(sizes) != len(data):

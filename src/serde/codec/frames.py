@@ -5,12 +5,13 @@ pandas has many ways to be almost equal, so each is rebuilt on writing and compa
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import Any, Final
 
 from ...errors import MissingTypeError
 from .containers import indexed
-from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, expect, listed
+from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed
 
 
 def pandas() -> Any:
@@ -61,26 +62,56 @@ def _array_from(parts: Any) -> Any:
     pd = pandas()
     form, *rest = listed(parts)
     if form == "numpy":
-        return rest[0]
+        (array,) = expect(rest, 1)
+        return _items(array)
     if form == "categorical":
         codes, categories, ordered = expect(rest, 3)
-        return pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype(_index_from(categories), ordered=ordered))
+        return pd.Categorical.from_codes(_items(codes), dtype=pd.CategoricalDtype(_index_from(categories), ordered=exactly(bool, ordered)))
     if form == "zoned":
         ticks, unit, zone = expect(rest, 3)
-        return pd.Series(ticks.view(f"M8[{unit}]")).dt.tz_localize("UTC").dt.tz_convert(zone).array
+        return pd.Series(_items(ticks, "i8").view(f"M8[{_unit(unit)}]")).dt.tz_localize("UTC").dt.tz_convert(_zone(zone)).array
     if form == "period":
         ticks, freq = expect(rest, 2)
-        return pd.arrays.PeriodArray(ticks, dtype=pd.PeriodDtype(freq))
+        return pd.arrays.PeriodArray(_items(ticks, "i8"), dtype=pd.PeriodDtype(exactly(str, freq)))
     if form == "interval":
         left, right, closed = expect(rest, 3)
-        return pd.arrays.IntervalArray.from_arrays(_index_from(left), _index_from(right), closed=closed)
+        if listed(left)[:1] != ["array"] or listed(right)[:1] != ["array"]:
+            # Of a range, all items would be made.
+            raise MalformedError
+        return pd.arrays.IntervalArray.from_arrays(_index_from(left), _index_from(right), closed=exactly(str, closed))
     if form == "string":
         storage, missing, items = expect(rest, 3)
-        return pd.array(items, dtype=pd.StringDtype(storage, na_value=pd.NA if missing == "NA" else float("nan")))
+        if not set(map(type, listed(items))) <= {str, type(None)}:
+            raise MalformedError
+        return pd.array(items, dtype=pd.StringDtype(exactly(str, storage), na_value=pd.NA if missing == "NA" else float("nan")))
     if form == "masked":
         name, data, mask = expect(rest, 3)
-        return type(pd.array([], dtype=name))(data.copy(), mask.copy())
+        kind = type(pd.array([], dtype=exactly(str, name)))
+        if kind not in _masked_types(pd):
+            raise MalformedError
+        return kind(_items(data).copy(), _items(mask, "?").copy())
     raise MalformedError
+
+
+def _items(array: Any, dtype: str | None = None) -> Any:
+    """The array, if it is a plain numpy array in one dimension; pandas would repeat a scalar as often as an index says."""
+    np = _np()
+    if type(array) is not np.ndarray or array.ndim != 1 or (dtype is not None and array.dtype != dtype):
+        raise MalformedError
+    return array
+
+
+def _unit(unit: Any) -> str:
+    if type(unit) is not str or unit not in ("s", "ms", "us", "ns"):
+        raise MalformedError
+    return unit
+
+
+def _zone(zone: Any) -> Any:
+    """A time zone or None; of a text pandas would make one, from a file if the text says so."""
+    if zone is not None and not isinstance(zone, datetime.tzinfo):
+        raise MalformedError
+    return zone
 
 
 def _np() -> Any:
@@ -108,16 +139,17 @@ def _index_from(parts: Any) -> Any:
     form, *rest = listed(parts)
     if form == "range":
         start, stop, step, name = expect(rest, 4)
+        all_exactly(int, [start, stop, step])
         return pd.RangeIndex(start, stop, step, name=name)
     if form == "multi":
         levels, codes, names = expect(rest, 3)
-        return pd.MultiIndex([_index_from(level) for level in levels], codes, names=names)
+        return pd.MultiIndex([_index_from(level) for level in listed(levels)], list(map(_items, listed(codes))), names=listed(names))
     if form != "array":
         raise MalformedError
     array, name, freq = expect(rest, 3)
     values = _array_from(array)
     index = pd.Index(values, dtype=values.dtype, name=name, copy=True)
-    return index if freq is None else type(index)(index, freq=freq, name=name)
+    return index if freq is None else type(index)(index, freq=exactly(str, freq), name=name)
 
 
 # --- frames and series -----------------------------------------------------------------------------------------------
@@ -129,7 +161,7 @@ def _flags(obj: Any) -> list[Any]:
 
 def _flagged(obj: Any, flags: Any) -> Any:
     unique, attrs = expect(listed(flags), 2)
-    obj.attrs = attrs
+    obj.attrs = exactly(dict, attrs)
     return obj if unique else obj.set_flags(allows_duplicate_labels=False)
 
 
@@ -224,8 +256,9 @@ def _timestamp_parts(value: Any) -> list[Any]:
 def _timestamp_from(rest: list[Any]) -> Any:
     pd = pandas()
     ticks, unit, zone, fold = expect(rest, 4)
-    made = pd.Timestamp(_np().datetime64(ticks, unit))
-    if zone is not None:
+    all_exactly(int, [ticks, fold])
+    made = pd.Timestamp(_np().datetime64(ticks, _unit(unit)))
+    if _zone(zone) is not None:
         return made.tz_localize("UTC").tz_convert(zone)
     return made.replace(fold=1) if fold else made
 
@@ -254,13 +287,14 @@ def _scalar_from(parts: Any) -> Any:
         return _timestamp_from(rest)
     if form == "timedelta":
         ticks, unit = expect(rest, 2)
-        return pd.Timedelta(_np().timedelta64(ticks, unit))
+        return pd.Timedelta(_np().timedelta64(exactly(int, ticks), _unit(unit)))
     if form == "period":
         ordinal, freq = expect(rest, 2)
-        return pd.Period(ordinal=ordinal, freq=freq)
+        return pd.Period(ordinal=exactly(int, ordinal), freq=exactly(str, freq))
     if form != "interval":
         raise MalformedError
-    return pd.Interval(*expect(rest, 3))
+    left, right, closed = expect(rest, 3)
+    return pd.Interval(left, right, exactly(str, closed))
 
 
 def _same_scalar(pd: Any, a: Any, b: Any) -> None:

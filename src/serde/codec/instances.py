@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, stored_class
-from .containers import keyed
+from .containers import attributes
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed
 from .layout import CACHED_HASH, Layout, layout_of
 from .subclasses import NATIVE, base_of
@@ -41,7 +41,7 @@ def instance_layout(cls: type) -> Layout:
 def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     layout = instance_layout(cls)
     dicts = None if layout.get_dict is None else list(map(layout.get_dict, objs))
-    if dicts is not None and any(CACHED_HASH in state for state in dicts):
+    if dicts is not None and _is_attrs(cls) and any(CACHED_HASH in state for state in dicts):
         dicts = [{**state, CACHED_HASH: None} for state in dicts]
     slots = list(map(layout.read_slots, objs)) if layout.slots or dicts is None else None
     return [marshal_class(cls), _fields(cls), dicts, slots, len(objs)]
@@ -65,6 +65,9 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
             _drain(map(layout.set_dict, made, dicts))
     if slots is not None:
         _fill_slots(cls, layout, made, slots, source)
+    if not source.authenticated and cls.__hash__ is not object.__hash__:
+        for obj, state, more in zip(made, dicts or repeat({}), slots or repeat({}), strict=False):
+            source.weigh(obj, [*state.values(), *more.values()])
     return made
 
 
@@ -105,6 +108,10 @@ def _fields(cls: type) -> str:
     if _is_v1_model(cls):
         return drift.joined(cls.__fields__)  # type: ignore[attr-defined]  # every pydantic v1 model has it
     return ""
+
+
+def _is_attrs(cls: type) -> bool:
+    return isinstance(getattr(cls, "__attrs_attrs__", None), tuple)
 
 
 def _is_v1_model(cls: type) -> bool:
@@ -157,7 +164,7 @@ def _adapt(cls: type, layout: Layout, stored: Any, current: str, dicts: Any, slo
 def _parts(obj: Any) -> list[Part]:
     layout = instance_layout(type(obj))
     state = {} if layout.get_dict is None else layout.get_dict(obj)
-    return [*keyed(state), *keyed(layout.read_slots(obj))]
+    return [*attributes(state), *attributes(layout.read_slots(obj))]
 
 
 INSTANCE: Final = Kind(_CODE, _encode, _decode, _parts)

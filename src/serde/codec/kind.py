@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ...errors import DecodeError
 
 if TYPE_CHECKING:
     from .drift import DriftPolicy
     from .registry import Codec
     from .trust import Trust
 
+T = TypeVar("T")
 Part = tuple[str, Any]
 """A step of a path (``.name`` or ``[3]``) and the value found there."""
 
@@ -66,13 +69,42 @@ class Reading:
     classify: Callable[[type], int]
     authenticated: bool
     pickle: bool = False
-    buffers: list[memoryview] = field(default_factory=list)
+    buffers: list[memoryview | None] = field(default_factory=list)
+
+    budget: int = 0
+    weights: dict[int, tuple[int, Any]] = field(default_factory=dict)
+
+    def spend(self, amount: int) -> None:
+        """Takes from what an unauthenticated payload may cost beyond its size: copies, and hashes of what it shares.
+
+        Raises:
+            MalformedError: nothing is left; no value that was written comes near.
+        """
+        if not self.authenticated:
+            self.budget -= amount
+            if self.budget < 0:
+                raise MalformedError
+
+    def weigh(self, obj: Any, items: Iterable[Any]) -> None:
+        """Notes what hashing `obj` costs: tuples remember no hash, so one that is shared at every level is hashed over and over."""
+        if not self.authenticated:
+            weights = self.weights
+            weight = 1 + sum(weights[id(item)][0] if id(item) in weights else 1 for item in items)
+            weights[id(obj)] = weight, obj
+
+    def hashed(self, items: Iterable[Any]) -> None:
+        """Spends what hashing these costs, before it is done."""
+        if self.weights:
+            self.spend(sum(self.weights[id(item)][0] for item in items if id(item) in self.weights))
 
     def buffer(self, number: Any) -> memoryview:
-        """The bytes that the writer put under this number."""
+        """The bytes that the writer put under this number; each is handed out once, as each was stored for one object."""
         if type(number) is not int or not 0 <= number < len(self.buffers):
             raise MalformedError
-        return self.buffers[number]
+        found, self.buffers[number] = self.buffers[number], None
+        if found is None:
+            raise MalformedError
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +131,30 @@ def expect(columns: list[Any], count: int) -> list[Any]:
     if len(columns) != count:
         raise MalformedError
     return columns
+
+
+def shown(name: Any, limit: int = 40) -> str:
+    """A name out of a payload, fit for a log or an error: ASCII without control characters, cut after `limit` characters."""
+    return ascii(str(name)[:limit])[1:-1] if type(name) is str else "?"
+
+
+def exactly(kind: type[T], value: Any) -> T:
+    """The value, if its type is exactly this one.
+
+    What stands in a row can be any object that a payload may name, and much of what rows are given to takes other types in another
+    sense: bytes as a pickled date, an int as a size.
+    """
+    if type(value) is not kind:
+        raise MalformedError
+    return value
+
+
+def all_exactly(kind: type[T], values: Any, count: int | None = None) -> list[T]:
+    """The list, if all that is in it has exactly this type, and it has `count` items where that is given."""
+    found = listed(values)
+    if (count is not None and len(found) != count) or not set(map(type, found)) <= {kind}:
+        raise MalformedError
+    return found
 
 
 def listed(value: Any) -> list[Any]:
@@ -132,6 +188,31 @@ def spread(column: Any, distinct: list[Any], length: int) -> Iterable[Any]:
     if len(column) != length:
         raise MalformedError
     return map(distinct.__getitem__, column)
+
+
+def whole(made: Any, count: int) -> Any:
+    """The set or mapping, if it has as many entries as were stored: keys that have become equal would lose some.
+
+    Raises:
+        DecodeError: it has not.
+    """
+    if len(made) != count:
+        raise DecodeError("a stored set or mapping has keys that are equal now; nothing of it was returned: check their class's __eq__")
+    return made
+
+
+def distinct(keys: Iterable[Any]) -> None:
+    """Returns if the keys of a set or mapping are still different; those of builtin types without parts cannot change.
+
+    Raises:
+        UnstorableError: some were changed since they were put in.
+    """
+    changeable = [key for key in keys if type(key) not in _CONSTANT]
+    if changeable and len(set(changeable)) != len(changeable):
+        raise UnstorableError("two of its keys have become equal since they were put in; build it anew")
+
+
+_CONSTANT: Final = frozenset({str, int, float, bool, bytes, complex, type(None)})
 
 
 def simple(

@@ -3,8 +3,9 @@
 Formats (langgraph-checkpoint 4.3.2, serde/jsonplus.py): msgpack with Ext codes 0 class(arg), 1 class(*args), 2 class(**kwargs),
 3 class.method(arg), 4 pydantic v1, 5 pydantic v2, 6 numpy array, 7 delta snapshot, each a packed (module, name, argument[, method]);
 JSON with ``{"lc": 2, …}`` for constructors and ``{"lc": 1, …}`` for LangChain's own. Those formats store constructor arguments, so
-constructors run here, unlike in msgpack1; which is why a name that is not allowed is refused before it is imported. LangGraph's reader
-answers None or raw data in such cases; this one raises.
+constructors run here, unlike in msgpack1; which is why a name that is not allowed is refused before it is imported, why the types that
+msgpack1 considers safe are not allowed here, and why nothing is called that makes classes. LangGraph's reader answers None
+or raw data in such cases; this one raises.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any, Final, TypeGuard
 
 import ormsgpack
 
-from ...errors import DecodeError, SealpointError
+from ...errors import DecodeError, SealpointError, TypeRefusedError
 from . import arrays
 from .classes import resolve
 from .kind import MalformedError
+from .scalars import compiled
 from .trust import Trust
 
 TAGS: Final = frozenset({"null", "bytes", "bytearray", "json", "msgpack"})
@@ -47,7 +49,7 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
     reader = _Reader(trust)
     try:
         return reader.json(data) if tag == "json" else reader.msgpack(data)
-    except SealpointError:
+    except (SealpointError, MemoryError):
         raise
     except Exception as exc:  # noqa: BLE001 - whatever a constructor raises on stored arguments, the value does not decode
         if reader.refusal is not None:
@@ -59,11 +61,11 @@ class _Reader:
     """One read: ormsgpack swallows what a hook raises, so the first refusal is kept."""
 
     def __init__(self, trust: Trust) -> None:
-        self._trust = trust
+        self._trust = trust = trust.to_call()
         # An envelope in JSON does not show who wrote it: an authenticated one may be what a user posted. So a list is always needed.
         self._listed = trust if trust.names is not None else Trust()
         self._depth = 0
-        self.refusal: SealpointError | None = None
+        self.refusal: SealpointError | MemoryError | None = None
 
     def msgpack(self, data: bytes) -> Any:
         return ormsgpack.unpackb(data, ext_hook=self._extension, option=ormsgpack.OPT_NON_STR_KEYS)
@@ -74,7 +76,7 @@ class _Reader:
             if self._depth > _MAX_NESTING:
                 raise DecodeError(_DAMAGED)
             return self._built(code, self.msgpack(data))
-        except SealpointError as exc:
+        except (SealpointError, MemoryError) as exc:
             self.refusal = self.refusal or exc
             raise
         except Exception as exc:
@@ -112,7 +114,11 @@ class _Reader:
 
     def _class(self, module: Any, name: Any) -> Any:
         """The class. LangGraph wrote `__name__`, so a nested class is found only if the list of allowed types has it as a class."""
-        return resolve(module, name, self._trust)
+        found = resolve(module, name, self._trust)
+        if issubclass(found, type):
+            # Calling one makes a class, of bases and a namespace out of the payload: code runs.
+            raise TypeRefusedError("a stored value calls a metaclass, which would run code; it was not called")
+        return found
 
     # --- json --------------------------------------------------------------------------------------------------------
 
@@ -160,9 +166,7 @@ def _model(cls: Any, fields: dict[str, Any], without_validation: str) -> Any:
 
 
 def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
-    if flags & re.DEBUG:
-        raise MalformedError
-    return re.compile(pattern, flags)
+    return compiled(pattern, flags, authenticated=False)
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:

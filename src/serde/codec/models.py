@@ -14,13 +14,14 @@ from pydantic_core import PydanticUndefined
 
 from . import drift
 from .classes import marshal_class, stored_class
-from .containers import keyed
-from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed, numbered, spread
+from .containers import attributes, keyed
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, expect, listed, numbered, spread
 from .layout import Layout, layout_of
 from .subclasses import base_of
 
 _CODE: Final = 41
 _drain: Final = deque[Any](maxlen=0).extend
+_COPY: Final = 10  # the cost of a name in a set of its own, in items hashed
 _NATIVE: Final = frozenset({BaseModel})
 _OWN: Final = vars(BaseModel)
 _get_dict: Final = _OWN["__dict__"].__get__
@@ -131,20 +132,24 @@ def _set_column(made: list[Any], column: Any, put: Callable[[Any, Any], None]) -
 def _decode(columns: list[Any], source: Reading) -> list[Any]:
     heads, which, dicts, table, numbers, extras, privates, slots = expect(columns, 8)
     count = len(listed(dicts))
-    sets = [set(names) for names in listed(table)]
-    classes = []
+    sets = [set(all_exactly(str, names)) for names in listed(table)]
+    source.spend(_COPY * sum(map(len, spread(numbers, sets, count))))
+    classes: list[type] = []
+    shared = True
     for number, head in enumerate(heads):
         name, *fields = expect(listed(head), 3)
         cls = stored_class(name, _CODE, source)
         if fields != _fields(cls):
             mine = [at for at in range(count) if which is None or which[at] == number]
-            sets = [set(sets[numbers[at] if numbers else 0]) for at in range(count)]
-            numbers = list(range(count))
+            if shared:
+                sets, numbers, shared = list(map(set, spread(numbers, sets, count))), list(range(count)), False
             privates = _adapt(cls, fields, mine, dicts, sets, privates, source)
+        if cls in classes:
+            raise MalformedError
         classes.append(cls)
     made: list[Any] = list(map(object.__new__, spread(which, classes, count)))
     _drain(map(_set_dict, made, dicts))
-    _drain(map(_set_set, made, map(set, spread(numbers, sets, count))))
+    _drain(map(_set_set, made, map(set, spread(numbers, sets, count)) if shared else sets))
     _set_column(made, extras, _set_extra)
     _set_column(made, privates, _set_private)
     if slots is not None:
@@ -169,8 +174,9 @@ def _adapt(cls: Any, stored: list[Any], mine: list[int], dicts: list[Any], sets:
     current, current_private = _fields(cls)
     states = [dicts[at] for at in mine]
     drift.adapt(cls, before, current, states, _defaults(cls), source.drift)
+    removed = set(before.split("\n")) - set(cls.__pydantic_fields__)
     for at in mine:
-        sets[at] -= set(before.split("\n")) - set(cls.__pydantic_fields__)
+        sets[at] = {name for name in sets[at] if name not in removed}
     if before_private == current_private:
         return privates
     everyone = list(privates) if type(privates) is list else [{} if privates == 0 else None for _ in dicts]
@@ -201,8 +207,8 @@ def _private_default(attribute: Any) -> Callable[[Any], Any]:
 
 
 def _parts(obj: Any) -> list[Part]:
-    parts = [*keyed(_get_dict(obj)), *keyed(_or_unset(obj, _get_extra) or {}), *keyed(_or_unset(obj, _get_private) or {})]
-    return [*parts, *keyed(model_layout(type(obj)).read_slots(obj))]
+    parts = [*attributes(_get_dict(obj)), *keyed(_or_unset(obj, _get_extra) or {}), *attributes(_or_unset(obj, _get_private) or {})]
+    return [*parts, *attributes(model_layout(type(obj)).read_slots(obj))]
 
 
 MODEL: Final = Kind(_CODE, _encode, _decode, _parts, mixed=True)

@@ -14,6 +14,8 @@ from .kind import MalformedError, Reading, UnstorableError
 from .registry import Codec
 from .trust import Trust
 
+_FREE: Final = 100_000_000  # items hashed: a few seconds
+_FACTOR: Final = 16  # and so many for every byte
 _DAMAGED: Final = "a stored value does not decode: it was not written by this serializer, or was changed since"
 
 
@@ -22,20 +24,29 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
 
     Raises:
         DecodeError: the bytes are not what it wrote.
+        MemoryError: there is not enough memory for it, which says nothing about the bytes.
         TypeRefusedError, MissingTypeError, SchemaDriftError: a type is not allowed, not there, or has changed.
     """
     marker, documents, buffers = frame.parse(data)
     found: list[Any] = []
     try:
         if len(documents) > 1:
-            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, buffers)
+            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, list(buffers), _FREE + _FACTOR * len(data))
             for document in documents[:0:-1]:
                 found = _objects(_unpacked(document, marker, found), source)
+            if source.buffers.count(None) != len(buffers):
+                raise MalformedError
+        elif buffers:
+            raise MalformedError
         return _unpacked(documents[0], marker, found)
     except SealpointError:
         raise
+    except MemoryError:
+        raise
     except MalformedError as exc:
         raise DecodeError(_DAMAGED) from exc
+    except RecursionError:
+        raise DecodeError("a stored value is nested deeper than this thread can follow; read it with a higher recursion limit") from None
     except UnstorableError as exc:
         raise DecodeError(f"{_DAMAGED} ({exc.reason})") from None
     except Exception as exc:  # noqa: BLE001 - whatever rebuilding raises on hostile bytes, the value does not decode

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...errors import ConfigurationError, MissingTypeError
-from .kind import Kind, Reading, UnstorableError, Writing, expect, listed
+from .kind import Kind, Reading, UnstorableError, Writing, expect, listed, shown
 
 NOT_REGISTRABLE: Final = frozenset({str, int, float, bool, type(None), list, dict, tuple, bytes, bytearray, memoryview, type})
 
@@ -57,7 +57,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     name, rows = expect(columns, 2)
     codec = source.codecs.get(name) if type(name) is str else None
     if codec is None:
-        raise MissingTypeError(f"a stored value needs the codec registered as {str(name)[:200]!r}; register it before reading")
+        raise MissingTypeError(f"a stored value needs the codec registered as {shown(name)!r}; register it before reading")
     return [codec.decode(row) for row in listed(rows)]
 
 

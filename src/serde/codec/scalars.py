@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import pathlib
 import re
@@ -10,7 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from .kind import Kind, MalformedError, Reading, UnstorableError, expect, listed, simple
+from ...errors import DecodeError
+from .kind import Kind, MalformedError, Reading, UnstorableError, Writing, all_exactly, exactly, expect, listed, simple
 from .lift import Text
 
 
@@ -21,20 +23,39 @@ def big_int_to_bytes(value: int) -> bytes:
 
 def big_int_from_bytes(raw: bytes) -> int:
     """The int of those bytes."""
-    return int.from_bytes(raw, "big", signed=True)
+    return int.from_bytes(exactly(bytes, raw), "big", signed=True)
 
 
 INT: Final = simple(8, big_int_to_bytes, big_int_from_bytes)
 """Ints that do not fit 64 bits; never through decimal text, whose length Python limits."""
 
-COMPLEX: Final = simple(9, lambda v: [v.real, v.imag], lambda row: complex(*row))
-DECIMAL: Final = simple(10, Decimal.__str__, Decimal)
-FRACTION: Final = simple(11, lambda v: [v.numerator, v.denominator], lambda row: Fraction(*row))
-RANGE: Final = simple(15, lambda v: [v.start, v.stop, v.step], lambda row: range(*row))
-SLICE: Final = simple(16, lambda v: [v.start, v.stop, v.step], lambda row: slice(*row))
+COMPLEX: Final = simple(9, lambda v: [v.real, v.imag], lambda row: complex(*all_exactly(float, row, 2)))
+DECIMAL: Final = simple(10, Decimal.__str__, lambda row: Decimal(exactly(str, row)))
+RANGE: Final = simple(15, lambda v: [v.start, v.stop, v.step], lambda row: range(*all_exactly(int, row, 3)))
+SLICE: Final = simple(16, lambda v: [v.start, v.stop, v.step], lambda row: slice(*expect(listed(row), 3)))
 TEXT: Final = simple(
-    5, lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"), lambda raw: raw.decode("utf-8", "surrogatepass")
+    5,
+    lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"),
+    lambda raw: exactly(bytes, raw).decode("utf-8", "surrogatepass"),
 )
+
+# --- fractions: terms as they are, which a constructor would reduce, at length for long ones --------------------------
+
+_numerator: Final = vars(Fraction)["_numerator"]
+_denominator: Final = vars(Fraction)["_denominator"]
+
+
+def _fraction(row: Any) -> Fraction:
+    numerator, denominator = all_exactly(int, row, 2)
+    if denominator < 1:
+        raise MalformedError
+    made = object.__new__(Fraction)
+    _numerator.__set__(made, numerator)
+    _denominator.__set__(made, denominator)
+    return made
+
+
+FRACTION: Final = simple(11, lambda v: [v.numerator, v.denominator], _fraction)
 
 # --- UUID: its constructor is never called, so that no version check can refuse or change a value -------------------
 
@@ -49,8 +70,10 @@ def _uuid_row(value: uuid.UUID) -> Any:
 
 
 def _uuid(row: Any) -> uuid.UUID:
-    raw, safety = row if type(row) is list else (row, None)
+    raw, safety = expect(row, 2) if type(row) is list else (row, None)
     if type(raw) is not bytes or len(raw) != 16:
+        raise MalformedError
+    if safety is not None and type(safety) is not int:
         raise MalformedError
     made = object.__new__(uuid.UUID)
     _set_int(made, int.from_bytes(raw, "big"))
@@ -78,9 +101,22 @@ def _named(code: int, table: dict[str, Any]) -> Kind:
 
     def decode(columns: list[Any], _source: Reading) -> list[Any]:
         name, rows = expect(columns, 2)
-        return list(map(table[name], listed(rows)))
+        return list(map(table[exactly(str, name)], all_exactly(str, rows)))
 
-    return Kind(code, lambda cls, objs, _out: [names[cls], list(map(str, objs))], decode)
+    def encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
+        for obj in objs:
+            if not getattr(obj, "__dict__", {}).keys() <= _own_attributes(cls):
+                raise UnstorableError("it has attributes of its own, which its type has no form for; use a subclass", obj)
+        return [names[cls], list(map(str, objs))]
+
+    return Kind(code, encode, decode)
+
+
+@functools.cache
+def _own_attributes(cls: Any) -> frozenset[str]:
+    """What Python itself may put into the ``__dict__`` of an address or network: set by its constructor, or cached."""
+    made: Any = cls("::") if cls.__name__.startswith("IPv6") else cls("0.0.0.0") if cls.__name__.startswith("IPv4") else None
+    return frozenset().union(getattr(made, "__dict__", {}), *map(vars, cls.__mro__))
 
 
 PATH: Final = _named(13, _PATHS)
@@ -97,11 +133,22 @@ def _pattern_row(value: re.Pattern[Any]) -> list[Any]:
     return [value.pattern, value.flags]
 
 
-def _pattern(row: Any) -> re.Pattern[Any]:
-    pattern, flags = row
-    if type(flags) is not int or flags & re.DEBUG or not isinstance(pattern, (str, bytes)):
+def compiled(pattern: Any, flags: Any, authenticated: bool) -> re.Pattern[Any]:
+    """The pattern, compiled: unless someone vouches for it, only up to a length, because compiling can take long."""
+    if type(flags) is not int or flags & re.DEBUG or type(pattern) not in (str, bytes):
         raise MalformedError
+    if not authenticated and len(pattern) > _MAX_PATTERN:
+        raise DecodeError(
+            f"a stored value holds a regular expression of more than {_MAX_PATTERN} characters, which is compiled only if authenticated"
+        )
     return re.compile(pattern, flags)
 
 
-PATTERN: Final = simple(18, _pattern_row, _pattern)
+_MAX_PATTERN: Final = 64 * 1024
+
+
+def _decode_patterns(columns: list[Any], source: Reading) -> list[Any]:
+    return [compiled(*expect(listed(row), 2), source.authenticated) for row in listed(*expect(columns, 1))]
+
+
+PATTERN: Final = Kind(18, lambda _cls, objs, _out: [list(map(_pattern_row, objs))], _decode_patterns)

@@ -18,43 +18,6 @@ NATIVE: Final = CONTAINERS | {str, int, float, bool, type(None)}
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
 _MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
-_SMALL: Final = 16 * 1024  # bytes of a document; below, looking for suspicious bytes first is cheaper than walking
-# First bytes of msgpack's bin and ext forms. Any may also be part of a text or number, so finding one proves nothing; finding none does.
-_SUSPICIOUS: Final = (0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8)
-
-
-class _Fragments:
-    """Whether there may be an `ormsgpack.Fragment`, which is raw msgpack and leaves no trace.
-
-    It is a heap type: every instance holds a reference to it. The lowest count of references ever seen is that of no instance.
-    """
-
-    def __init__(self) -> None:
-        self._kind = getattr(ormsgpack, "Fragment", None)
-        self._references = sys.getrefcount(self._kind)
-        self._counted = self._kind is not None and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
-
-    def may_exist(self) -> bool:
-        """False only when there is none."""
-        references = sys.getrefcount(self._kind)
-        self._references = min(self._references, references)
-        return not self._counted or references > self._references
-
-
-_fragments: Final = _Fragments()
-
-
-def shows_no_trace(packed: bytes) -> bool:
-    """Whether a document was made without bytes, bytearray, memoryview, Ext or Fragment, for certain; False says nothing.
-
-    Of use for small documents that are mostly text; others hold such bytes by chance.
-    """
-    if len(packed) > _SMALL or _fragments.may_exist():
-        return False
-    for byte in _SUSPICIOUS:  # noqa: SIM110 - any() with a generator takes three times as long, and this is here to be fast
-        if byte in packed:
-            return False
-    return True
 
 
 def has_large_bytes_on_top(value: Any) -> bool:

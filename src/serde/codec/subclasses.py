@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from . import drift
 from .classes import marshal_class, parse_type, stored_class
-from .containers import flat, indexed, keyed, marshal_factory, paired
-from .kind import Kind, MalformedError, Part, Reading, Writing, expect, listed
+from .containers import attributes, checked_flat, checked_list, filled, indexed, keyed, mapped, marshal_factory
+from .kind import Kind, MalformedError, Part, Reading, Writing, all_exactly, exactly, expect, listed
 from .layout import Layout, layout_of
 from .temporal import date_row, datetime_from, datetime_row, delta_row, time_from, time_row
 
@@ -38,8 +38,8 @@ class Base:
         self.take = take
 
 
-def _new(base: Any) -> Callable[[Any, Any, Reading], Any]:
-    return lambda cls, value, _source: base.__new__(cls, value)
+def _new(base: Any, stored: type[Any] | None = None) -> Callable[[Any, Any, Reading], Any]:
+    return lambda cls, value, _source: base.__new__(cls, exactly(stored or base, value))
 
 
 def _fill_list(cls: Any, row: Any, _source: Reading) -> Any:
@@ -48,74 +48,86 @@ def _fill_list(cls: Any, row: Any, _source: Reading) -> Any:
     return made
 
 
-def _fill_set(cls: Any, row: Any, _source: Reading) -> Any:
+def _fill_set(cls: Any, row: Any, source: Reading) -> Any:
     made: set[Any] = set.__new__(cls)
-    set.update(made, listed(row))
+    set.update(made, filled(set, row, source))
     return made
 
 
-def _fill_dict(cls: Any, row: Any, _source: Reading) -> Any:
+def _tuple(cls: Any, row: Any, source: Reading) -> Any:
+    made = tuple.__new__(cls, listed(row))
+    source.weigh(made, row)
+    return made
+
+
+def _fill_dict(cls: Any, row: Any, source: Reading) -> Any:
     made: dict[Any, Any] = dict.__new__(cls)
-    dict.update(made, dict(paired(row)))
+    dict.update(made, mapped(row, source))
     return made
 
 
-def _fill_ordered(cls: Any, row: Any, _source: Reading) -> Any:
+def _fill_ordered(cls: Any, row: Any, source: Reading) -> Any:
     made: OrderedDict[Any, Any] = OrderedDict.__new__(cls)
-    for key, value in paired(row):
+    for key, value in mapped(row, source).items():
         OrderedDict.__setitem__(made, key, value)
     return made
 
 
 def _fill_defaultdict(cls: Any, row: Any, source: Reading) -> Any:
-    factory, items = row
+    factory, items = expect(listed(row), 2)
     made: defaultdict[Any, Any] = defaultdict.__new__(cls)
     defaultdict.__init__(made, None if factory is None else parse_type(factory, source.trust))
-    dict.update(made, dict(paired(items)))
+    dict.update(made, mapped(items, source))
     return made
 
 
 def _fill_deque(cls: Any, row: Any, _source: Reading) -> Any:
     made: deque[Any] = deque.__new__(cls)
-    deque.__init__(made, listed(row[1]), row[0])
+    length, items = expect(listed(row), 2)
+    deque.__init__(made, listed(items), None if length is None else exactly(int, length))
     return made
 
 
 def _fill_bytearray(cls: Any, row: Any, _source: Reading) -> Any:
     made: bytearray = bytearray.__new__(cls)
-    bytearray.__init__(made, row)
+    bytearray.__init__(made, exactly(bytes, row))
     return made
 
 
 def _date(cls: Any, row: Any, _source: Reading) -> Any:
-    return dt.date.__new__(cls, *row)
+    return dt.date.__new__(cls, *all_exactly(int, row, 3))
 
 
 def _delta(cls: Any, row: Any, _source: Reading) -> Any:
-    return dt.timedelta.__new__(cls, *row)
+    return dt.timedelta.__new__(cls, *all_exactly(int, row, 3))
 
 
 BASES: Final[dict[type, Base]] = {
     int: Base(lambda v: int.__add__(v, 0), _new(int)),
     float: Base(float.__pos__, _new(float)),
-    complex: Base(lambda v: [v.real, v.imag], lambda cls, row, _source: complex.__new__(cls, *row)),
+    complex: Base(
+        lambda v: [vars(complex)["real"].__get__(v), vars(complex)["imag"].__get__(v)],
+        lambda cls, row, _source: complex.__new__(cls, *all_exactly(float, row, 2)),
+    ),
     str: Base(str.__str__, _new(str)),
     bytes: Base(lambda v: bytes(memoryview(v)), _new(bytes)),
     bytearray: Base(lambda v: bytes(memoryview(v)), _fill_bytearray),
-    tuple: Base(lambda v: list(tuple.__iter__(v)), lambda cls, row, _source: tuple.__new__(cls, listed(row))),
-    frozenset: Base(lambda v: list(frozenset.__iter__(v)), lambda cls, row, _source: frozenset.__new__(cls, listed(row))),
+    tuple: Base(lambda v: list(tuple.__iter__(v)), _tuple),
+    frozenset: Base(
+        lambda v: checked_list(frozenset.__iter__(v)), lambda cls, row, source: frozenset.__new__(cls, filled(frozenset, row, source))
+    ),
     list: Base(lambda v: list(list.__iter__(v)), _fill_list),
-    set: Base(lambda v: list(set.__iter__(v)), _fill_set),
-    Counter: Base(flat, _fill_dict),
+    set: Base(lambda v: checked_list(set.__iter__(v)), _fill_set),
+    Counter: Base(checked_flat, _fill_dict),
     OrderedDict: Base(lambda v: [part for item in OrderedDict.items(v) for part in item], _fill_ordered),
-    defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), flat(v)], _fill_defaultdict),
-    dict: Base(flat, _fill_dict),
+    defaultdict: Base(lambda v: [marshal_factory(defaultdict.__dict__["default_factory"].__get__(v)), checked_flat(v)], _fill_defaultdict),
+    dict: Base(checked_flat, _fill_dict),
     deque: Base(lambda v: [deque.__dict__["maxlen"].__get__(v), list(deque.__iter__(v))], _fill_deque),
     dt.datetime: Base(datetime_row, lambda cls, row, _source: datetime_from(cls, row)),
     dt.date: Base(date_row, _date),
     dt.time: Base(time_row, lambda cls, row, _source: time_from(cls, row)),
     dt.timedelta: Base(delta_row, _delta),
-    Decimal: Base(Decimal.__str__, _new(Decimal)),
+    Decimal: Base(Decimal.__str__, _new(Decimal, str)),
 }
 """Most derived first where one is the base of another."""
 
@@ -166,7 +178,7 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
     head, fields, values, states = expect(columns, 4)
     cls = stored_class(head, _CODE, source)
     base = base_of(cls)
-    if base is None:
+    if base is None or base is cls:
         raise MalformedError
     layout = subclass_layout(cls)
     if fields != _fields(cls):
@@ -214,8 +226,8 @@ def _parts(obj: Any) -> list[Part]:
         items = list(indexed(_ITERATE[base](obj)))
         parts.extend([(f".{name}", item) for name, (_step, item) in zip(names, items, strict=False)] if type(names) is tuple else items)
     layout = subclass_layout(type(obj))
-    parts.extend(keyed(read_dict(layout, obj) or {}))
-    parts.extend(keyed(layout.read_slots(obj)))
+    parts.extend(attributes(read_dict(layout, obj) or {}))
+    parts.extend(attributes(layout.read_slots(obj)))
     return parts
 
 

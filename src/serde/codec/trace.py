@@ -18,7 +18,7 @@ KindOf = Callable[[Any], Kind]
 
 
 def path_to(root: Any, culprit: Any, kind_of: KindOf, out: Writing) -> str:
-    """The path of `culprit`, such as ``state.conn.lock``; keys that do not look like names are positions, because they can be private."""
+    """The path of `culprit`, such as ``state.conn.lock``; keys that are not plain words are positions (see keyed)."""
     steps: dict[int, tuple[int, str]] = {id(root): (0, _ROOT)}
     kept: list[Any] = [root]  # ids are only unique among objects that are alive
     for obj in kept:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ...errors import ConfigurationError, TypeRefusedError
+from .kind import shown
 
 Name = tuple[str, str]
 """Module and qualified name."""
@@ -69,7 +70,7 @@ OWN_SAFE: Final[frozenset[Name]] = frozenset(
         *(("numpy.rec", name) for name in ("recarray", "record")),
     }
 )
-"""Types that hold data and do nothing when built from their state."""
+"""Types that hold data and do nothing when built from their state. Not to be called: `type` is among them, and makes classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,12 @@ class Trust:
     Args:
         names: module and name, qualified or not.
         classes: the classes among them that were given as such; they are found even where their stored name leads nowhere.
+        own: safe types of our own, for a reader that calls no constructor.
     """
 
     names: frozenset[Name] | None = field(default_factory=frozenset)
     classes: Mapping[Name, type] = field(default_factory=dict)
+    own: frozenset[Name] = OWN_SAFE
 
     @classmethod
     def in_types(cls, types: Iterable[type | tuple[str, ...]]) -> Trust:
@@ -105,7 +108,11 @@ class Trust:
     def and_also(self, other: Trust) -> Trust:
         """Trust in what either of the two allows."""
         names = None if self.names is None or other.names is None else self.names | other.names
-        return Trust(names, {**self.classes, **other.classes})
+        return Trust(names, {**self.classes, **other.classes}, self.own & other.own)
+
+    def to_call(self) -> Trust:
+        """The same trust for a reader that calls constructors: without the types of our own that are safe only if nothing is called."""
+        return replace(self, own=frozenset())
 
     def allows(self, module: str, qualname: str) -> bool:
         """Whether the name may be resolved. The last part of a qualified name matches too, as LangGraph writes it."""
@@ -114,7 +121,7 @@ class Trust:
         return any(
             (module, name) in allowed
             for name in (qualname, qualname.rpartition(".")[2])
-            for allowed in (LANGGRAPH_SAFE, OWN_SAFE, self.names)
+            for allowed in (LANGGRAPH_SAFE, self.own, self.names)
         )
 
     def check(self, module: str, qualname: str) -> None:
@@ -125,8 +132,8 @@ class Trust:
         """
         if not self.allows(module, qualname):
             raise TypeRefusedError(
-                f"a stored value names the type {module[:200]}.{qualname[:200]}, which is not allowed here; it was not imported. "
-                f"Allow it with allowed_types=[({module[:200]!r}, {qualname[:200]!r})] if it is yours"
+                f"a stored value names the type {shown(module, 200)}.{shown(qualname, 200)}, which is not allowed here; it was not imported. "
+                f"Allow it with allowed_types=[('{shown(module, 200)}', '{shown(qualname, 200)}')] if it is yours"
             )
 
 

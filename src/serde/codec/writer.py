@@ -18,10 +18,10 @@ from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import has_large_bytes_on_top, is_exact, shows_no_trace
+from .scan import has_large_bytes_on_top, is_exact
 
 MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
-MAX_DOCUMENTS: Final = 255  # levels of other objects; no library limit, but something has to stop a value that makes itself anew
+MAX_LEVELS: Final = frame.MAX_DOCUMENTS - 1  # of other objects
 _SUSPECT: Final = 48  # documents; from here on, look for cycles
 
 _OPTIONS: Final = (
@@ -93,9 +93,8 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
             else:
-                if not shows_no_trace(packed.replace(frame.reference_to(marker), b"") if found else packed):
-                    # Of a later document's columns, only the groups are made of the user's values.
-                    unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
+                # Of a later document's columns, only the groups are made of the user's values.
+                unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
@@ -121,8 +120,8 @@ def _refuse_cycles(root: Any, number: int, out: Writing) -> None:
         path = trace.cycle_path(root, lambda part: _kind(type(part), out), out)
         if path is not None:
             raise ValueNotStorableError(f"{path} contains itself; store a reference by name or id instead")
-    if number >= MAX_DOCUMENTS:
-        raise UnstorableError(TOO_DEEP.format(MAX_DOCUMENTS), root)
+    if number >= MAX_LEVELS:
+        raise UnstorableError(TOO_DEEP.format(MAX_LEVELS), root)
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -137,6 +136,7 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         references = [numbers[id(obj)] for obj in objs]
         objs = list(distinct.values())
     types = list(map(type, objs))
+    buffers = len(out.buffers)
     try:
         known = dispatch.known.get
         keys: dict[type, type | Kind] = {}
@@ -155,6 +155,7 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         if not out.pickle:
             raise
         # One of them, or its class, has no form of ours.
+        del out.buffers[buffers:]
         return _grouped_singly(objs, references, out)
 
 
@@ -209,7 +210,7 @@ def _group(cls: type, objs: list[Any], out: Writing, kind: Kind | None = None) -
             exc.culprit = _first_refused(cls, objs, out, kind)
         del out.buffers[buffers:]
         raise
-    except SealpointError:
+    except (SealpointError, MemoryError):
         raise
     except Exception as exc:
         raise UnstorableError(f"reading its state raised {type(exc).__name__}", objs[0]) from exc

@@ -48,10 +48,10 @@ def contexts() -> Iterator[dict[str, Any]]:
         yield {"name": name, "pairs": full, "canonical": canonical(full).hex()}
 
 
-def thread_name(scope: str, thread: str, material: bytes | None) -> str:
+def thread_name(scope: str, thread: str, material: bytes | None, label: bytes = b"sealpoint/v1/thread-name") -> str:
     """The hash that stands for a thread."""
     message = b""
-    for part in (b"sealpoint/v1/thread-name", ref.text(scope), ref.text(thread)):
+    for part in (label, ref.text(scope), ref.text(thread)):
         message += struct.pack(">I", len(part)) + part
     if material is None:
         return hashlib.sha256(message).hexdigest()
@@ -65,6 +65,17 @@ def names() -> Iterator[dict[str, Any]]:
             keyed = material.hex() if material else None
             name = f"{thread!r} in scope {scope!r}, {'keyed' if material else 'plain'}"
             yield {"name": name, "scope": scope, "thread": thread, "material": keyed, "expect": thread_name(scope, thread, material)}
+
+
+def stored_names() -> Iterator[dict[str, Any]]:
+    """The same for stored ids: never a thread's own name."""
+    label = b"sealpoint/v1/stored-thread-name"
+    for scope, stored in (("", "t-1"), ("app", "tk-2026-" + "ab" * 32)):
+        for material in (None, MASTER):
+            keyed = material.hex() if material else None
+            name = f"{stored[:8]!r} stored in scope {scope!r}, {'keyed' if material else 'plain'}"
+            expect = thread_name(scope, stored, material, label)
+            yield {"name": name, "scope": scope, "stored": stored, "material": keyed, "expect": expect}
 
 
 def start(state: int, generation: int, scope: bytes) -> bytes:
@@ -164,6 +175,7 @@ def generated() -> str:
         "about": "docs/spec/keys-v1.md",
         "contexts": list(contexts()),
         "names": list(names()),
+        "stored names": list(stored_names()),
         "objects": list(objects()),
         "local": list(local()),
     }
