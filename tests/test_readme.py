@@ -36,7 +36,7 @@ def test_the_python_shown_runs(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(blocks) >= 5
-    start, *others = (block.replace("file:///tmp/agents", tmp_path.as_uri() + "/agents") for block in blocks)
+    start, *others = (block.replace("file:///var/lib/agents", tmp_path.as_uri() + "/agents") for block in blocks)
     names: dict[str, Any] = {}
     exec(start, names)  # noqa: S102 - our own README
     builder = graph.StateGraph(dict)
