@@ -8,7 +8,7 @@ from typing import Any
 
 from .filters import Rule, containment, equality, sqlite_json_extract
 from .innerserde import NarrowSerde
-from .redisjson import RedisSerde, narrow_redis
+from .redisjson import RedisSerde, narrow_redis, narrow_shallow_redis
 from .rows import PostgresRows, Rows, SqliteRows
 from .textserde import TextSerde
 
@@ -54,6 +54,7 @@ _SHALLOW = Profile(latest_only=True, filters_any_key=True, rule=containment, dro
 
 _REDIS = Profile(merges_config=False, converts=False, serde=RedisSerde, narrow=narrow_redis)
 _REDIS_FULL = replace(_REDIS, whole=True, keeps_first_parent=False, newest_first=True)
+_REDIS_SHALLOW = replace(_REDIS, latest_only=True, narrow=narrow_shallow_redis)
 
 _COSMOS = Profile(whole=True, keeps_first_parent=False, merges_config=False, serde=TextSerde)
 
@@ -67,9 +68,9 @@ _PROFILES = {
     "langgraph.checkpoint.postgres.shallow.AsyncShallowPostgresSaver": _SHALLOW,
     "langgraph.checkpoint.redis.RedisSaver": _REDIS_FULL,
     "langgraph.checkpoint.redis.aio.AsyncRedisSaver": _REDIS_FULL,
-    "langgraph.checkpoint.redis.base.BaseRedisSaver": replace(
-        _REDIS, latest_only=True
-    ),  # the shallow ones, which are not kin to the others
+    "langgraph.checkpoint.redis.shallow.ShallowRedisSaver": _REDIS_SHALLOW,
+    "langgraph.checkpoint.redis.ashallow.AsyncShallowRedisSaver": _REDIS_SHALLOW,
+    "langgraph.checkpoint.redis.base.BaseRedisSaver": replace(_REDIS, latest_only=True),  # kin of theirs that is not known
     "langchain_azure_cosmosdb._langgraph_checkpoint_store.CosmosDBSaverSync": _COSMOS,
     "langchain_azure_cosmosdb.aio._langgraph_checkpoint_store.CosmosDBSaver": _COSMOS,
 }

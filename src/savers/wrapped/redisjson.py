@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final
 
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
@@ -65,6 +65,70 @@ def narrow_redis(clone: Any) -> None:
             "_recursive_deserialize": lambda _, values: unmarked_values(values),
         },
     )
+
+
+def narrow_shallow_redis(clone: Any) -> None:
+    """As `narrow_redis`; and pending writes and listings are what the checkpoint has.
+
+    The shallow savers (0.5.2) return with a checkpoint the pending writes that every earlier one of its namespace left, list the root
+    namespace under the name that it has in keys, and in the async listing give the ids alone, with no checkpoint.
+    """
+    narrow_redis(clone)
+    narrowed = type(clone)
+    if hasattr(narrowed, "_aload_pending_writes"):
+        narrowed._aload_pending_writes, narrowed.alist = _aload_own_writes, _alist_whole
+    else:
+        narrowed._load_pending_writes, narrowed.list = _load_own_writes, _list_named
+
+
+def _list_named(self: Any, config: Any, **call: Any) -> Iterator[Any]:
+    for row in super(type(self), self).list(config, **call):
+        yield row._replace(config=_named(row.config))
+
+
+async def _alist_whole(self: Any, config: Any, **call: Any) -> AsyncIterator[Any]:
+    async for row in super(type(self), self).alist(config, **call):
+        if (whole := await self.aget_tuple(_named(row.config))) is not None:
+            yield whole
+
+
+def _named(config: Any) -> Any:
+    from langgraph.checkpoint.redis.util import from_storage_safe_str
+
+    ids = config["configurable"]
+    return {"configurable": {**ids, "checkpoint_ns": from_storage_safe_str(ids["checkpoint_ns"])}}
+
+
+def _load_own_writes(self: Any, thread_id: str, checkpoint_ns: str, checkpoint_id: str) -> Any:
+    pipeline = self._redis.pipeline(transaction=False)
+    for key in self._redis.zrange(_registry("write_registry", thread_id, checkpoint_ns), 0, -1):
+        pipeline.json().get(_text(key))
+    return self._load_writes(self.serde, _own(pipeline.execute(), checkpoint_id))
+
+
+async def _aload_own_writes(self: Any, thread_id: str, checkpoint_ns: str, checkpoint_id: str) -> Any:
+    pipeline = self._redis.pipeline(transaction=False)
+    for key in await self._redis.zrange(_registry("write_keys_zset", thread_id, checkpoint_ns), 0, -1):
+        pipeline.json().get(_text(key))
+    return self._load_writes(self.serde, _own(await pipeline.execute(), checkpoint_id))
+
+
+def _registry(kind: str, thread_id: str, checkpoint_ns: str) -> str:
+    from langgraph.checkpoint.redis.util import to_storage_safe_str
+
+    return f"{kind}:{thread_id}:{to_storage_safe_str(checkpoint_ns)}:shallow"
+
+
+def _text(key: str | bytes) -> str:
+    return key.decode() if isinstance(key, bytes) else key
+
+
+def _own(documents: list[Any], checkpoint_id: str) -> dict[tuple[Any, Any], Any]:
+    return {
+        (document.get("task_id"), document.get("idx")): document
+        for document in documents
+        if isinstance(document, dict) and document.get("checkpoint_id") == checkpoint_id
+    }
 
 
 def unmarked_values(values: Any) -> Any:

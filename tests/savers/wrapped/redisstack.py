@@ -109,6 +109,24 @@ async def _async_redis(where: Path) -> AsyncIterator[Saver]:
         yield saver
 
 
+@contextmanager
+def _shallow_redis(where: Path) -> Iterator[Saver]:
+    from langgraph.checkpoint.redis.shallow import ShallowRedisSaver
+
+    with ShallowRedisSaver.from_conn_string(server(), **_prefixes(where)) as saver:
+        saver.setup()
+        yield saver
+
+
+@asynccontextmanager
+async def _async_shallow_redis(where: Path) -> AsyncIterator[Saver]:
+    from langgraph.checkpoint.redis.ashallow import AsyncShallowRedisSaver
+
+    async with AsyncShallowRedisSaver.from_conn_string(server(), **_prefixes(where)) as saver:
+        await saver.setup()
+        yield saver
+
+
 def documents(where: Path) -> dict[bytes, Any]:
     """Every JSON document of the store."""
     import redis
@@ -134,3 +152,5 @@ def dump_redis(where: Path, saver: Any = None) -> bytes:
 
 REDIS = Target("redis", _redis, dump_redis)
 ASYNC_REDIS = AsyncTarget("redis", _async_redis)
+SHALLOW_REDIS = Target("shallow-redis", _shallow_redis, dump_redis)
+ASYNC_SHALLOW_REDIS = AsyncTarget("shallow-redis", _async_shallow_redis)

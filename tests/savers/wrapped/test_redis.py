@@ -18,8 +18,10 @@ from sealpoint import Keyring
 from sealpoint.errors import ConfigurationError, IntegrityError, SealpointError
 from sealpoint.savers import SealedSaver
 from tests.savers.wrapped import agent
-from tests.savers.wrapped.redisstack import ASYNC_REDIS, REDIS, documents, needs_redis, server
+from tests.savers.wrapped.redisstack import ASYNC_REDIS, ASYNC_SHALLOW_REDIS, REDIS, SHALLOW_REDIS, documents, needs_redis, server
+from tests.savers.wrapped.targets import Saver
 from tests.savers.wrapped.test_canaries import found_in
+from tests.savers.wrapped.test_graphs import _plain, _told
 from tests.savers.wrapped.test_habits import at, checkpoint
 
 pytestmark = needs_redis
@@ -195,3 +197,72 @@ def test_filters_limits_and_migration(seal: Wrap, tmp_path: Path, index_keys: Ke
         assert [item.metadata["step"] for item in saver.list(at(), filter={"source": "loop", "step": 2})] == [2]
         with pytest.raises(ConfigurationError, match="migration"):
             seal(inner, migrate=True)
+
+
+def test_a_graph_runs_on_the_shallow_saver_as_on_the_bare_one(seal: Wrap, tmp_path: Path) -> None:
+    def run(reopened: Callable[[], Saver], thread: str) -> Any:
+        agent.build().compile(checkpointer=reopened()).invoke(agent.first(), agent.config(thread))
+        done = agent.build().compile(checkpointer=reopened()).invoke(agent.resume(), agent.config(thread))
+        # Not the delta channel's state: it is put together from ancestors, and a shallow saver has none.
+        state = agent.build().compile(checkpointer=reopened()).get_state(agent.config(thread))
+        values, following, _, *rest = _told([state])[0]
+        return _plain([done["text"], done["parts"], done["log"], {**values, "log": None}, following, *rest])
+
+    # The saver's register of writes has no prefix: each store needs threads of its own.
+    with SHALLOW_REDIS.make(tmp_path / "bare") as bare, SHALLOW_REDIS.make(tmp_path / "sealed") as inner:
+        assert run(lambda: seal(inner), "shallow-sealed") == run(lambda: bare, "shallow-bare")
+        assert set(found_in(SHALLOW_REDIS.dump(tmp_path / "bare", bare))) >= {agent.TEXT, agent.MESSAGE, agent.NESTED}
+        assert found_in(SHALLOW_REDIS.dump(tmp_path / "sealed", inner)) == []
+        listed = list(agent.build().compile(checkpointer=seal(inner)).get_state_history(agent.config("shallow-sealed")))
+        assert listed[0].values["text"] == agent.TEXT
+
+
+async def test_a_graph_runs_on_the_async_shallow_saver(seal: Wrap, tmp_path: Path) -> None:
+    async with ASYNC_SHALLOW_REDIS.make(tmp_path / "store") as inner:
+        await agent.build().compile(checkpointer=seal(inner)).ainvoke(agent.first(), agent.config("shallow-async"))
+        done = await agent.build().compile(checkpointer=seal(inner)).ainvoke(agent.resume(), agent.config("shallow-async"))
+        assert done["parts"][-1] == "done"
+        assert found_in(SHALLOW_REDIS.dump(tmp_path / "store", inner)) == []
+        graph = agent.build().compile(checkpointer=seal(inner))
+        listed = [snapshot async for snapshot in graph.aget_state_history(agent.config("shallow-async"))]
+        assert listed[0].values["text"] == agent.TEXT
+        # Alone, it takes a write that it cannot read for none at all.
+        await seal(inner).aput(at(None, "shallow-forged"), checkpoint("1", {}), {"source": "loop"}, {})
+        await seal(inner).aput_writes(at("1", "shallow-forged"), [("a", 1)], "task-forged")
+        key = next(key for key, document in documents(tmp_path / "store").items() if document.get("task_id") == "task-forged")
+        with _edited(key, lambda write: write.update(type="json", blob="e30=")), pytest.raises(IntegrityError):
+            await seal(inner).aget_tuple(at(None, "shallow-forged"))
+
+
+def test_the_shallow_saver_gives_a_checkpoint_its_own_writes_and_refuses_others(seal: Wrap, tmp_path: Path) -> None:
+    with SHALLOW_REDIS.make(tmp_path / "store") as inner:
+        saver, thread = seal(inner), "shallow-writes"
+        for number in ("1", "2"):
+            saver.put(at(None, thread), checkpoint(number, {"a": number}), {"source": "loop"}, {"a": number})
+            saver.put_writes(at(number, thread), [("a", number)], f"task-{number}")
+        bare, found = inner.get_tuple(at(None, thread)), seal(inner).get_tuple(at(None, thread))
+        assert bare is not None
+        assert found is not None
+        assert [item[0] for item in bare.pending_writes or ()] == ["task-1", "task-2"]
+        assert found.pending_writes == [("task-2", "a", "2")]
+        keys = {document["task_id"]: key for key, document in documents(tmp_path / "store").items() if "blob" in document}
+        with _edited(keys["task-1"], lambda write: write.update(checkpoint_id="2")), pytest.raises(IntegrityError):
+            seal(inner).get_tuple(at(None, thread))
+        revived = {"lc": 2, "type": "constructor", "id": ["os", "getcwd"], "args": [], "kwargs": {}}
+        for key, document in documents(tmp_path / "store").items():
+            if "checkpoint" in document:
+                for value in (revived, {"__bytes__": revived}, [revived]):
+                    edit = functools.partial(_plant_in, channel="a", value=value)
+                    with _edited(key, edit), pytest.raises(IntegrityError):
+                        seal(inner).get_tuple(at(None, thread))
+        assert seal(inner).get_tuple(at(None, thread)) == found
+
+
+def _plant_in(found: dict[str, Any], channel: str, value: Any) -> None:
+    stored = found["checkpoint"]
+    if isinstance(stored, str):
+        whole = json.loads(stored)
+        whole["channel_values"][channel] = value
+        found["checkpoint"] = json.dumps(whole)
+    else:
+        stored["channel_values"][channel] = value
