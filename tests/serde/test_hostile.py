@@ -107,7 +107,7 @@ def test_a_unicode_error_comes_back() -> None:
 
 @pytest.mark.parametrize("times", [0, 2])
 def test_a_buffer_is_used_exactly_once(times: int) -> None:
-    rows = [[False, 0]] * times or [[False, b"x"]]
+    rows: list[list[Any]] = [[False, 0]] * times or [[False, b"x"]]
     with pytest.raises(DecodeError):
         JsonPlus().loads_typed(message([REFERENCE] * len(rows), [None, [[6, rows]], None], buffers=(b"x" * 100,)))
 
@@ -172,19 +172,19 @@ def test_a_set_whose_members_are_equal_is_not_read_as_a_smaller_one() -> None:
 
 class Moment(dt.datetime):
     @property
-    def year(self) -> int:  # type: ignore[override]  # the point of it
+    def year(self) -> int:
         return 1999
 
 
 class Span(dt.timedelta):
     @property
-    def days(self) -> int:  # type: ignore[override]  # the point of it
+    def days(self) -> int:
         return 7
 
 
 class Number(complex):
     @property
-    def real(self) -> float:  # type: ignore[override]  # the point of it
+    def real(self) -> float:
         return 5.0
 
 
