@@ -427,19 +427,15 @@ def _graph(saver: Any) -> Any:
     return graph.compile(checkpointer=saver)
 
 
-async def test_an_async_conversation_is_deleted_and_begins_anew(world: World, copying: Shelf) -> None:
+async def test_an_async_conversation_is_deleted_and_cannot_be_brought_back(world: World, copying: Shelf) -> None:
     chat = _graph(copying.saver(world.keys()))
     at = {"configurable": {"thread_id": "ada@example.org"}}
-    first = len((await chat.ainvoke({"said": ["hello"]}, at))["said"])
+    assert (await chat.ainvoke({"said": ["hello"]}, at))["said"]
     restore = copying.backup()
     await chat.checkpointer.adelete_thread("ada@example.org")
     restore()
     with pytest.raises(ThreadErasedError):
         await chat.ainvoke({"said": ["still there?"]}, at)
-    await chat.checkpointer.adelete_thread("ada@example.org")
-    world.clock.sleep(FENCE_S)
-    assert len((await chat.ainvoke({"said": ["new"]}, at))["said"]) == first
-    assert (await chat.aget_state(at)).values["said"][0] == "new"
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])

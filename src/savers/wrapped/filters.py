@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,6 +45,7 @@ def sqlite_json_extract(wanted: Filter) -> Matcher:
         stored = json.dumps(metadata, ensure_ascii=False, default=str).encode("utf-8", "ignore")
         return database.execute(query, (stored, *parameters)).fetchone() is not None
 
+    weakref.finalize(matches, database.close)  # nobody else sees when the last listing is done with it
     return matches
 
 
