@@ -85,7 +85,7 @@ class SqliteRows:
 
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """Not called: there are no such rows."""
-        raise NotImplementedError
+        raise NotImplementedError  # `values` yields no row of that kind, so there is none to replace
 
 
 class PostgresRows:
