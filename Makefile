@@ -16,8 +16,8 @@ ARGS ?=
 # What is tested is the installed wheel, whatever the caller's shell puts on Python's path.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP MYPYPATH VIRTUAL_ENV
 
-# $(call with_wheel,LOCK): an environment of that lock with the wheel of this tree in it, as $$env
-with_wheel = env=$$(.ci/env $(1) $(PYTHON)); wheel=$$(.ci/wheel $(PYTHON)); \
+# $(call with_wheel,LOCK): an environment of that lock with the wheel of this tree in it (or $(WHEEL), built before), as $$env
+with_wheel = env=$$(.ci/env $(1) $(PYTHON)); wheel=$${WHEEL:-$$(.ci/wheel $(PYTHON))}; \
   "$$env/bin/python" -m pip install -qq --disable-pip-version-check --no-index --no-deps --force-reinstall "$$wheel"
 
 help:
