@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
 
 from ..errors import KeyServiceUnavailableError
 from ..locks import ForkSafeLock
@@ -24,6 +25,7 @@ class SingleFlight(Generic[V]):
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
         self._flights: dict[Hashable, Future[V]] = {}
+        self._announced: dict[Hashable, Future[V]] = {}  # those of them that nobody has begun to make
         self._pid = os.getpid()
 
     def __len__(self) -> int:
@@ -50,6 +52,27 @@ class SingleFlight(Generic[V]):
                 raise exc from None
         return await asyncio.wrap_future(flight)
 
+    @contextmanager
+    def announced(self, key: Hashable) -> Iterator[None]:
+        """Inside, the call for `key` counts as under way, though it has yet to be made: the first `do` makes it.
+
+        If none has by the end, `wait` returns, and who asked for the outcome is told to try again.
+        """
+        with self._lock:
+            self._drop_inherited()
+            flight: Future[V] | None = None
+            if key not in self._flights:
+                flight = self._announced[key] = self._flights[key] = _running()
+        try:
+            yield
+        finally:
+            with self._lock:
+                unmade = flight is not None and self._announced.get(key) is flight
+                if unmade:
+                    del self._announced[key]
+            if flight is not None and unmade:
+                self._land(key, flight, KeyServiceUnavailableError("the call that was to be made for the key was given up; try again"))
+
     def wait(self, key: Hashable) -> None:
         """Returns when the call for `key` that is under way, if any, has ended, whatever its outcome. Not for coroutines."""
         with self._lock:
@@ -59,15 +82,21 @@ class SingleFlight(Generic[V]):
 
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:
-            if self._pid != os.getpid():  # a fork has copied the calls of its parent's threads, and they will never land here
-                self._pid = os.getpid()
-                self._flights.clear()
+            self._drop_inherited()
+            flight = self._announced.pop(key, None)
+            if flight is not None:
+                return flight, True
             flight = self._flights.get(key)
             if flight is not None:
                 return flight, False
-            flight = self._flights[key] = Future()
-            flight.set_running_or_notify_cancel()  # a running future cannot be cancelled by one who waits for it
+            flight = self._flights[key] = _running()
             return flight, True
+
+    def _drop_inherited(self) -> None:
+        if self._pid != os.getpid():  # a fork has copied the calls of its parent's threads, and they will never land here
+            self._pid = os.getpid()
+            self._flights.clear()
+            self._announced.clear()
 
     def _lead(self, key: Hashable, flight: Future[V], call: Callable[[], V]) -> None:
         try:
@@ -87,3 +116,9 @@ class SingleFlight(Generic[V]):
         with self._lock:
             del self._flights[key]
         flight.set_exception(exc)
+
+
+def _running() -> Future[Any]:
+    flight: Future[Any] = Future()
+    flight.set_running_or_notify_cancel()  # a running future cannot be cancelled by one who waits for it
+    return flight

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from typing import Final, NoReturn
 
@@ -174,6 +175,14 @@ class ThreadKeys:
 
     # --- lives of a thread ----------------------------------------------------------------------------------------
 
+    def announced(self, context: Context) -> AbstractContextManager[None]:
+        """Inside, whoever seals for the thread in this process waits for the `begin` that is to come, or for the end of the block.
+
+        What a saver puts around a put that may begin a life: the run's first writes are under way as soon as it, and may overtake it.
+        """
+        name = self._named(context.home).name
+        return nullcontext() if self._seals(name) else self._flights.announced((name, _BEGIN))
+
     def begin(self, context: Context) -> None:
         """Opens a new generation where the thread has ended: what a saver calls before it stores a checkpoint without a parent.
 
@@ -185,9 +194,11 @@ class ThreadKeys:
         """
         self.check_may_write()
         thread = self._named(context.home)
-        known = self._fresh(thread.name)
-        if known is None or known.sealing is None:
-            self._flights.do((thread.name, _BEGIN), partial(self._reopen, thread))
+        self._flights.do((thread.name, _BEGIN), lambda: None if self._seals(thread.name) else self._reopen(thread))
+
+    def _seals(self, name: str) -> bool:
+        known = self._fresh(name)
+        return known is not None and known.sealing is not None
 
     def reopen(self, thread_id: str, *, scope: str = "") -> None:
         """Opens a new generation of an erased thread by hand; a thread that is live or unknown stays as it is.
@@ -296,7 +307,7 @@ class ThreadKeys:
         return known
 
     def _load_to_seal(self, thread: Thread) -> Known | None:
-        """As `_load`, with `mint`; while the thread's new life is being begun here, after that: its first writes may overtake its put."""
+        """As `_load`, with `mint`; while the thread's new life is being begun here, after that."""
         self._flights.wait((thread.name, _BEGIN))
         return self._load(thread, mint=True)
 

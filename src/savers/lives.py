@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,12 +54,24 @@ class Lives:
             ThreadFencedError: the erasure is too recent; try again when the message says.
             KeyAccessError, RetryableError, IntegrityError: from the key store; nothing was stored.
         """
-        if self.sealing is None:
-            return
-        self.sealing.begin(Context.checkpoint(self.scope, thread_id, "", ""))
+        if self.sealing is not None:
+            for context in self._keyed(thread_id):
+                self.sealing.begin(context)
+
+    @contextmanager
+    def beginning(self, thread_id: str, checkpoint_ns: str, parent: str | None) -> Iterator[None]:
+        """Put around a whole put, from its first step on: if it may begin a life, what else is stored for the thread waits for `begin`."""
+        with ExitStack() as stack:
+            if self.sealing is not None and self.begins(checkpoint_ns, parent):
+                for context in self._keyed(thread_id):
+                    stack.enter_context(self.sealing.announced(context))
+            yield
+
+    def _keyed(self, thread_id: str) -> list[Context]:
+        """A place of the thread for each of its keys."""
         stored = self.stored_as(thread_id)
-        if stored is not None:
-            self.sealing.begin(Context.stored_place(self.scope, stored, "", ""))
+        places = [Context.checkpoint(self.scope, thread_id, "", "")]
+        return places if stored is None else [*places, Context.stored_place(self.scope, stored, "", "")]
 
     def copy(self, source: str, target: str) -> None:
         """The target has a key, and the copy is on record, before anything is copied.

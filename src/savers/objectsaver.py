@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -198,7 +199,8 @@ class ObjectSaver(BaseCheckpointSaver[str]):
             RetryableError: the store is out of reach; the same call may be made again.
         """
         place, plan = self._put(config, checkpoint, metadata, new_versions)
-        self._runner.run(plan)
+        with self._beginning(place, config):
+            self._runner.run(plan)
         return config_of(place, checkpoint["id"])
 
     async def aput(
@@ -206,7 +208,8 @@ class ObjectSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """As `put`, without blocking the event loop."""
         place, plan = self._put(config, checkpoint, metadata, new_versions)
-        await self._runner.arun(plan)
+        with self._beginning(place, config):
+            await self._runner.arun(plan)
         return config_of(place, checkpoint["id"])
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -368,6 +371,9 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         plan = self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
         lives = self._lives()
         return place, after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
+
+    def _beginning(self, place: Place, config: RunnableConfig) -> AbstractContextManager[None]:
+        return self._lives().beginning(place.thread_id, place.checkpoint_ns, get_checkpoint_id(config))
 
     def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
         checkpoint_id = get_checkpoint_id(config)

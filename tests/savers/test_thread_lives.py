@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import threading
 from collections.abc import Callable, Iterator
@@ -438,11 +439,6 @@ async def test_an_async_conversation_is_deleted_and_cannot_be_brought_back(world
         await chat.ainvoke({"said": ["still there?"]}, at)
 
 
-@pytest.mark.xfail(
-    raises=ThreadErasedError,
-    strict=False,
-    reason="in coroutines the first writes may overtake the put that begins the life (docs/limitations.md)",
-)
 async def test_an_async_conversation_begins_anew_after_the_fence(world: World, copying: Shelf) -> None:
     chat = _graph(copying.saver(world.keys()))
     at = {"configurable": {"thread_id": "ada@example.org"}}
@@ -451,6 +447,60 @@ async def test_an_async_conversation_begins_anew_after_the_fence(world: World, c
     world.clock.sleep(FENCE_S)
     assert len((await chat.ainvoke({"said": ["new"]}, at))["said"]) == first
     assert (await chat.aget_state(at)).values["said"][0] == "new"
+
+
+async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(world: World, copying: Shelf) -> None:
+    keys = world.keys()
+    saver = copying.saver(keys)
+    await saver.aput(config("one"), checkpoint({"small": 1}), {"source": "input", "step": 1, "parents": {}}, {"small": 1})
+    await saver.adelete_thread("one")
+    world.clock.sleep(FENCE_S)
+    waiting = threading.Event()
+    reopen, wait = keys._reopen, keys._flights.wait
+
+    def slow_reopen(thread: Any) -> None:
+        assert waiting.wait(30), "the write did not wait"
+        reopen(thread)
+
+    def seen_wait(key: Any) -> None:
+        waiting.set()
+        wait(key)
+
+    keys._reopen, keys._flights.wait = slow_reopen, seen_wait  # type: ignore[method-assign]
+    first = checkpoint({"small": 2})
+    at = config("one", checkpoint_id=first["id"])
+    await asyncio.gather(
+        saver.aput(config("one"), first, {"source": "input", "step": 1, "parents": {}}, {"small": 1}),
+        saver.aput_writes(at, [("small", 3)], "task-1"),
+    )
+    found = await saver.aget_tuple(config("one"))
+    assert found.checkpoint["channel_values"] == {"small": 2}
+    assert found.pending_writes == [("task-1", "small", 3)]
+
+
+async def test_writes_do_not_wait_for_a_put_that_was_given_up(world: World, copying: Shelf) -> None:
+    keys = world.keys()
+    saver = copying.saver(keys)
+    await saver.aput(config("one"), checkpoint({"small": 1}), {"source": "input", "step": 1, "parents": {}}, {"small": 1})
+    await saver.adelete_thread("one")
+    world.clock.sleep(FENCE_S)
+    begun = threading.Event()
+
+    def refuse(_thread: Any) -> None:
+        begun.set()
+        raise RetryableError("the store is away")
+
+    keys._reopen = refuse  # type: ignore[method-assign]
+    at = config("one", checkpoint_id=str(uuid6()))
+    put_, write = await asyncio.gather(
+        saver.aput(config("one"), checkpoint({"small": 2}), {"source": "input", "step": 1, "parents": {}}, {"small": 1}),
+        saver.aput_writes(at, [("small", 3)], "task-1"),
+        return_exceptions=True,
+    )
+    assert begun.is_set()
+    assert isinstance(put_, RetryableError)
+    assert isinstance(write, ThreadErasedError)
+    assert len(keys._flights) == 0
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])

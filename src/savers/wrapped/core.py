@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -94,6 +95,11 @@ class Core:
         return {**config, "configurable": ids}
 
     # --- put ------------------------------------------------------------------------------------------------------
+
+    def beginning(self, config: RunnableConfig) -> AbstractContextManager[None]:
+        """What goes around a put as long as it runs: see `Lives.beginning`."""
+        place = place_of(config)
+        return self.lives.beginning(place.thread, place.ns, config["configurable"].get(ID) or None)
 
     def put(
         self,

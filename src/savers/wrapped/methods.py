@@ -99,13 +99,15 @@ class Methods(_Base):
             KeyAccessError, RetryableError: from the key source; nothing was stored. Of these, `ThreadErasedError` and `ThreadFencedError`:
                 the thread was erased; only a checkpoint without a parent, in the root namespace and after the fence, begins anew.
         """
-        return run(self._core.put(config, checkpoint, metadata, new_versions), self._inner)
+        with self._core.beginning(config):
+            return run(self._core.put(config, checkpoint, metadata, new_versions), self._inner)
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """As `put`."""
-        return await arun(self._core.put(config, checkpoint, metadata, new_versions), self._inner)
+        with self._core.beginning(config):
+            return await arun(self._core.put(config, checkpoint, metadata, new_versions), self._inner)
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         """See `BaseCheckpointSaver.put_writes`; raises as `put`."""
