@@ -28,7 +28,8 @@ MAX_DOCUMENTS: Final = 256  # one for the value, 255 for levels of other objects
 SLICE: Final = 4 * 1024 * 1024  # bytes copied at a stretch: other threads get their turn in between
 
 _HEAD: Final = struct.Struct(">B8sHI")
-_ONE: Final = struct.Struct(">B8sHIQ")
+_ONE: Final = struct.Struct(">B8sHIQ")  # the usual cases: a document alone
+_TWO: Final = struct.Struct(">B8sHIQQ")  # and with one for its objects
 
 _markers: list[bytes] = []
 
@@ -52,6 +53,9 @@ def marshal(marker: bytes, documents: list[bytes], buffers: list[BufferSource]) 
     """The message; every buffer is copied once, straight into it."""
     if len(documents) == 1 and not buffers:
         return _ONE.pack(VERSION, marker, 1, 0, len(documents[0])) + documents[0]
+    if len(documents) == 2 and not buffers:
+        first, second = documents
+        return b"".join((_TWO.pack(VERSION, marker, 2, 0, len(first), len(second)), first, second))
     sizes = [*map(len, documents), *(buffer.nbytes for buffer in buffers)]
     head = _HEAD.pack(VERSION, marker, len(documents), len(buffers)) + struct.pack(f">{len(sizes)}Q", *sizes)
     if not buffers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count, repeat
@@ -47,11 +48,19 @@ class BufferSource:
 
 @dataclass(slots=True)
 class Writing:
-    """What encoders share during one `dumps`."""
+    """What encoders share during one `dumps`.
+
+    Args:
+        codecs: the registered ones.
+        pickle: whether what has no form goes to pickle.
+        buffers: what will stand outside the documents.
+        unproved: of the next document, what is packed as it is and has yet to be proved exact (see scan).
+    """
 
     codecs: Mapping[type, Codec]
     pickle: bool = False
     buffers: list[BufferSource] = field(default_factory=list)
+    unproved: list[Any] = field(default_factory=list)
 
     def add_buffer(self, source: BufferSource) -> int:
         """The number under which the reader finds these bytes."""
@@ -117,6 +126,7 @@ class Kind:
         decode: the objects of a group, from its columns, in order.
         parts: the steps into one object, for error paths.
         mixed: whether one group takes objects of several classes; `encode` is then given any of them.
+        foreign: of the columns, what is not made of names and numbers by `encode` itself, and so has to be proved exact; None for all.
     """
 
     code: int
@@ -124,6 +134,7 @@ class Kind:
     decode: Callable[[list[Any], Reading], list[Any]]
     parts: Callable[[Any], Iterable[Part]] | None = None
     mixed: bool = False
+    foreign: Callable[[list[Any]], list[Any]] | None = None
 
 
 def expect(columns: list[Any], count: int) -> list[Any]:
@@ -164,12 +175,11 @@ def listed(value: Any) -> list[Any]:
     return value
 
 
-def numbered(values: list[Any], distinct: list[Any]) -> Any:
-    """For each value its place among the distinct ones; nil where there is one only."""
-    if len(distinct) == 1:
-        return None
-    places = dict(zip(distinct, count(), strict=False))
-    return packed_places(list(map(places.__getitem__, values)), len(distinct))
+def counted(values: Iterable[T]) -> tuple[list[T], Any]:
+    """The distinct values, in the order in which they occur, and of each value its place among them; nil if there is one only."""
+    places: defaultdict[T, int] = defaultdict(count().__next__)
+    column = [*map(places.__getitem__, values)]
+    return [*places], None if len(places) == 1 else packed_places(column, len(places))
 
 
 def packed_places(places: list[int], distinct: int) -> Any:
@@ -181,7 +191,7 @@ _LONG: Final = 64
 
 
 def spread(column: Any, distinct: list[Any], length: int) -> Iterable[Any]:
-    """The values that `numbered` made a column of."""
+    """The values that `counted` made a column of."""
     if column is None:
         (one,) = distinct
         return repeat(one, length)

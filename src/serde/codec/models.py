@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 from . import drift
 from .classes import marshal_class, stored_class
 from .containers import attributes, keyed
-from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, expect, listed, numbered, spread
+from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, all_exactly, counted, expect, listed, spread
 from .layout import Layout, layout_of
 from .subclasses import base_of
 
@@ -74,21 +74,23 @@ def _plan(cls: type) -> _Plan:
 
 
 def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
-    types = list(map(type, objs))
-    plans = {cls: _plan(cls) for cls in dict.fromkeys(types)}
-    # As tuples, which are quicker than frozensets; equal sets that iterate in another order only cost a row of the table.
-    sets = list(map(tuple, map(_get_set, objs)))
-    distinct_sets = list(dict.fromkeys(sets))
-    slotted = [plan for plan in plans.values() if plan.has_slots]
+    types, which = counted(map(type, objs))
+    plans = list(map(_plan, types))
+    slots = None
+    for plan in plans:
+        if plan.has_slots:
+            slots = [model_layout(type(obj)).read_slots(obj) for obj in objs]
+            break
+    sets, which_set = counted(map(frozenset, map(_get_set, objs)))
     return [
-        [plan.head for plan in plans.values()],
-        numbered(types, list(plans)),
+        [plan.head for plan in plans],
+        which,
         list(map(_get_dict, objs)),
-        list(map(list, distinct_sets)),
-        numbered(sets, distinct_sets),
+        list(map(list, sets)),
+        which_set,
         _column(objs, _get_extra),
         _column(objs, _get_private),
-        [model_layout(type(obj)).read_slots(obj) for obj in objs] if slotted else None,
+        slots,
     ]
 
 
@@ -211,4 +213,9 @@ def _parts(obj: Any) -> list[Part]:
     return [*parts, *attributes(model_layout(type(obj)).read_slots(obj))]
 
 
-MODEL: Final = Kind(_CODE, _encode, _decode, _parts, mixed=True)
+def _foreign(columns: list[Any]) -> list[Any]:
+    _heads, _which, dicts, sets, _which_set, extras, privates, slots = columns
+    return [*dicts, sets, extras, privates, slots]
+
+
+MODEL: Final = Kind(_CODE, _encode, _decode, _parts, mixed=True, foreign=_foreign)

@@ -14,10 +14,11 @@ from typing import Any, Final
 import ormsgpack
 
 CONTAINERS: Final = frozenset({list, dict})
-NATIVE: Final = CONTAINERS | {str, int, float, bool, type(None)}
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+NATIVE: Final = CONTAINERS | _SCALARS
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
-_MAX_LEVELS: Final = 300  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
+_LEVELS: Final = range(300)  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
 
 
 def has_large_bytes_on_top(value: Any) -> bool:
@@ -41,24 +42,27 @@ def is_exact(payloads: list[Any]) -> bool:
     Objects that are not plain are not entered: `default()` was asked about those. The payloads were packed before, so they hold no cycle.
     """
     level = payloads
-    for _ in range(_MAX_LEVELS):
+    for _ in _LEVELS:
         types = set(map(type, level))
+        if types <= _SCALARS:
+            return True
         if not types <= NATIVE:
             if not types.isdisjoint(UNASKED) or (bytes in types and any(type(x) is bytes and len(x) >= LARGE for x in level)):
                 return False
+            if types.isdisjoint(CONTAINERS):
+                return True
             level = [x for x in level if type(x) in CONTAINERS]
-        if types.isdisjoint(CONTAINERS):
-            return True
-        level = gc.get_referents(*level) if _DICTS_TELL else _inside([x for x in level if type(x) in CONTAINERS])
+        level = _referents(*level) if _DICTS_TELL else _inside([x for x in level if type(x) in CONTAINERS])
     return False
 
 
 # From Python 3.13 on, the __dict__ of an instance may leave its values to the instance, and then does not tell the collector about them.
+_referents: Final = gc.get_referents
 _DICTS_TELL: Final = sys.version_info < (3, 13)
 
 
 def _inside(containers: list[Any]) -> list[Any]:
-    found = gc.get_referents(*containers)
+    found = _referents(*containers)
     if len(found) == sum(map(len, containers)):
         return found
     return [part for x in containers for part in (x.values() if type(x) is dict else x)]

@@ -7,7 +7,6 @@ next document, and so on until nothing is left: no recursion, and what is plain 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, Final
 
 import ormsgpack
@@ -55,7 +54,8 @@ def _written(obj: Any, out: Writing) -> bytes:
     slow = _ROOT_ONLY if has_large_bytes_on_top(obj) else _NOTHING
     for _ in range(_ATTEMPTS):
         marker, documents, unproved = _documents(obj, out, slow)
-        if not unproved or is_exact(list(chain.from_iterable(unproved.values()))):
+        # Each by itself: what the first refers to lies among its plain values, and would have to be told from the plain ones of all.
+        if all(map(is_exact, unproved.values())):
             return frame.marshal(marker, documents, out.buffers)
         slow |= {number for number, parts in unproved.items() if not is_exact(parts)}
         out.buffers.clear()
@@ -93,8 +93,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             except ormsgpack.MsgpackEncodeError:
                 found.clear()
             else:
-                # Of a later document's columns, only the groups are made of the user's values.
-                unproved[number] = list(chain.from_iterable(payload[1])) if number else [payload]
+                unproved[number] = out.unproved if number else [payload]
         if packed is None:
             packed = _packed_slowly(payload, ask, root)
         documents.append(packed)
@@ -102,6 +101,7 @@ def _documents(root: Any, out: Writing, slow: frozenset[int]) -> tuple[bytes, li
             return marker, documents, unproved
         if number >= _SUSPECT:
             _refuse_cycles(root, number, out)
+        out.unproved = []
         payload = _grouped(found, out)
         found.clear()
 
@@ -141,9 +141,9 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         known = dispatch.known.get
         keys: dict[type, type | Kind] = {}
         for cls in set(types):
-            kind = None if cls in out.codecs else known(cls)
-            keys[cls] = _key(cls, out) if kind is None else kind if kind.mixed else cls
-        if len(set(keys.values())) == 1:
+            kind = known(cls)
+            keys[cls] = _key(cls, out) if kind is None or cls in out.codecs else kind if kind.mixed else cls
+        if len(keys) == 1 or len(set(keys.values())) == 1:
             return [None, [_group(types[0], objs, out)], references]
         members: dict[type | Kind, list[Any]] = {}
         for cls, obj in zip(types, objs, strict=True):
@@ -155,7 +155,7 @@ def _grouped(found: list[Any], out: Writing) -> list[Any]:
         if not out.pickle:
             raise
         # One of them, or its class, has no form of ours.
-        del out.buffers[buffers:]
+        del out.buffers[buffers:], out.unproved[:]
         return _grouped_singly(objs, references, out)
 
 
@@ -204,7 +204,9 @@ def _group(cls: type, objs: list[Any], out: Writing, kind: Kind | None = None) -
     buffers = len(out.buffers)
     try:
         kind = kind or _kind(cls, out)
-        return [kind.code, *kind.encode(cls, objs, out)]
+        columns = kind.encode(cls, objs, out)
+        out.unproved += columns if kind.foreign is None else kind.foreign(columns)
+        return [kind.code, *columns]
     except UnstorableError as exc:
         if exc.culprit is None:
             exc.culprit = _first_refused(cls, objs, out, kind)
