@@ -7,6 +7,7 @@ order is scope, kind (one byte), then for every bound kind thread_id, checkpoint
 from __future__ import annotations
 
 import enum
+import functools
 import struct
 from dataclasses import dataclass, field
 from typing import Final
@@ -49,9 +50,10 @@ _F64 = struct.Struct(">d").pack
 
 def _text(value: object) -> bytes:
     """UTF-8 of `str(value)`, lone surrogates kept, so that every id that a saver takes can be bound."""
-    # str.__str__, because str() of an enum with text values gives its name, although it equals the text.
-    text = str.__str__(value) if isinstance(value, str) else str(value)
-    return text.encode("utf-8", "surrogatepass")
+    if type(value) is not str:
+        # str.__str__, because str() of an enum with text values gives its name, although it equals the text.
+        value = str.__str__(value) if isinstance(value, str) else str(value)
+    return value.encode("utf-8", "surrogatepass")
 
 
 def _version(value: Version) -> bytes:
@@ -198,11 +200,15 @@ class Context:
     @classmethod
     def _bound(cls, kind: Kind, form: Form, scope: str, thread_id: str, checkpoint_ns: str | None, *parts: tuple[str, Version]) -> Context:
         ns = "" if checkpoint_ns is None else checkpoint_ns
-        encoded = _fields(
-            _text(scope),
-            bytes((kind,)),
-            _text(thread_id),
-            _text(ns),
-            *(_version(value) if name == "version" else _text(value) for name, value in parts),
-        )
-        return cls(kind, encoded, form, (("thread", thread_id), ("namespace", ns), *parts))
+        plain = type(thread_id) is str and type(ns) is str and type(scope) is str  # others may be equal and not the same text: 1, True
+        encoded = [(_place if plain else _place.__wrapped__)(kind, scope, thread_id, ns)]
+        for name, value in parts:
+            field_ = _version(value) if name == "version" else _text(value)
+            encoded += (_U32(len(field_)), field_)
+        return cls(kind, b"".join(encoded), form, (("thread", thread_id), ("namespace", ns), *parts))
+
+
+@functools.lru_cache(maxsize=1024)
+def _place(kind: Kind, scope: str, thread_id: str, ns: str) -> bytes:
+    """The fields that all cells of one kind in one namespace begin with; remembered, because a step seals many of them."""
+    return _fields(_text(scope), bytes((kind,)), _text(thread_id), _text(ns))

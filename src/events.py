@@ -6,7 +6,6 @@ The hook is for metrics: what it raises is logged by type and dropped, so that m
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -35,6 +34,7 @@ class Event:
 
 
 Hook = Callable[[Event], None]
+_Kind = tuple[Action, str, str]  # an event's fields; quicker to make and to hash than the event
 
 
 class Recorder:
@@ -54,20 +54,22 @@ class Recorder:
             raise ConfigurationError(f"on_event takes a function of one Event, not {type(hook).__name__}")
         self._hook = hook
         self._lock = ForkSafeLock()
-        self._counts: dict[bool, Counter[Event]] = {True: Counter(), False: Counter()}
+        self._refused: dict[_Kind, int] = {}
+        self._others: dict[_Kind, int] = {}
 
     def record(self, action: Action, key_id: str = "", reason: str = "") -> int:
         """Counts the event, calls the hook, and returns how often this very event has now happened."""
-        event = counted = Event(action, key_id, reason)
-        counts = self._counts[action == "refuse"]
+        kind = (action, key_id, reason)
+        counts = self._refused if action == "refuse" else self._others
         with self._lock:
-            if event not in counts and len(counts) >= self._MAX_KINDS:
-                counted = Event(action, "(other)", reason)
-            counts[counted] += 1
-            count = counts[counted]
+            count = counts.get(kind, 0) + 1
+            if count == 1 and len(counts) >= self._MAX_KINDS:
+                kind = (action, "(other)", reason)
+                count = counts.get(kind, 0) + 1
+            counts[kind] = count
         if self._hook is not None:
             try:
-                self._hook(event)
+                self._hook(Event(action, key_id, reason))
             except Exception as exc:  # noqa: BLE001 - monitoring must not stop an agent, whatever it raises
                 _log.warning("the on_event hook raised %s; the event was dropped", type(exc).__name__)
         return count
@@ -75,9 +77,9 @@ class Recorder:
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: action → "key id" (and "key id: reason" for refusals) → how often."""
         with self._lock:
-            counted = [item for counts in self._counts.values() for item in counts.items()]
+            counted = [*self._refused.items(), *self._others.items()]
         out: dict[str, dict[str, int]] = {"seal": {}, "open": {}, "refuse": {}, "legacy": {}}
-        for event, count in counted:
-            label = ": ".join(part for part in (event.key_id, event.reason) if part) or "-"
-            out[event.action][label] = out[event.action].get(label, 0) + count
+        for (action, key_id, reason), count in counted:
+            label = ": ".join(part for part in (key_id, reason) if part) or "-"
+            out[action][label] = out[action].get(label, 0) + count
         return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Final
 
 from ..context import Context, Form
@@ -20,17 +21,13 @@ _CIPHER_CONTEXT: Final = Context.unbound(form=Form.CIPHER)
 
 def bind(form: Form, core: bytes, tag: bytes, context: bytes) -> bytes:
     """The application context of a body: what must be repeated, to the byte, to open it (docs/spec/envelope-v1.md, "Binding")."""
-    return b"".join(
-        (
-            bytes((form,)),
-            len(core).to_bytes(2, "big"),
-            core,
-            len(tag).to_bytes(2, "big"),
-            tag,
-            len(context).to_bytes(4, "big"),
-            context,
-        )
-    )
+    return b"".join((_bound_head(form, core, tag), len(context).to_bytes(4, "big"), context))
+
+
+@functools.lru_cache(maxsize=256)
+def _bound_head(form: Form, core: bytes, tag: bytes) -> bytes:
+    """All but the context; remembered, because most values of a process share it."""
+    return b"".join((bytes((form,)), len(core).to_bytes(2, "big"), core, len(tag).to_bytes(2, "big"), tag))
 
 
 def tag_bytes(tag: str, wrong: type[SealpointError]) -> bytes:
@@ -69,6 +66,7 @@ class AesGcm:
             )
         self._keys = keys
         self._sized = keys if isinstance(keys, SizedKeySource) else None
+        self._latest = (b"no header", "")  # the core of a header, and its key id
 
     @property
     def keys(self) -> KeySource:
@@ -85,7 +83,7 @@ class AesGcm:
         raw_tag = tag_bytes(tag, ConfigurationError)
         sized = self._sized
         reference, key = self._keys.current(context) if sized is None else sized.current_sized(context, len(data))
-        return _seal(reference, key, data, raw_tag, context)
+        return self._sealed(reference, key, data, raw_tag, context)
 
     def decode(self, data: bytes, tag: str, context: Context) -> bytes:
         """What was sealed.
@@ -106,8 +104,8 @@ class AesGcm:
         sized = self._sized
         reference, key = await (self._keys.acurrent(context) if sized is None else sized.acurrent_sized(context, len(data)))
         if len(data) < _INLINE:
-            return _seal(reference, key, data, raw_tag, context)
-        return await asyncio.to_thread(_seal, reference, key, data, raw_tag, context)
+            return self._sealed(reference, key, data, raw_tag, context)
+        return await asyncio.to_thread(self._sealed, reference, key, data, raw_tag, context)
 
     async def adecode(self, data: bytes, tag: str, context: Context) -> bytes:
         """As `decode`, without blocking the event loop."""
@@ -119,9 +117,17 @@ class AesGcm:
             return _open(header, key, body_view, raw_tag, context)
         return await asyncio.to_thread(_open, header, key, body_view, raw_tag, context)
 
+    def _sealed(self, reference: KeyReference, key: SecretKey, data: bytes, tag: bytes, context: Context) -> bytes:
+        core = reference.lead + key.check
+        if core != self._latest[0]:
+            self._latest = core, reference.key_id
+        bound = bind(context.form, core, tag, context.encoded)
+        return body.seal(key.reveal_seal_key(), bound, core + reference.block, data)
+
     def key_id(self, data: bytes) -> str:
         """The key id that the header of `data` claims, or "": answered without a key."""
-        return peek_key_id(data)
+        core, key_id = self._latest
+        return key_id if data.startswith(core) else peek_key_id(data)
 
     def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
         """LangGraph's `CipherProtocol`: the cipher's name and the envelope. Binds neither tag nor place."""
@@ -140,12 +146,6 @@ class AesGcm:
 
     def __repr__(self) -> str:
         return f"AesGcm({type(self._keys).__name__})"
-
-
-def _seal(reference: KeyReference, key: SecretKey, data: bytes, tag: bytes, context: Context) -> bytes:
-    core = reference.lead + key.check
-    bound = bind(context.form, core, tag, context.encoded)
-    return body.seal(key.reveal_seal_key(), bound, core + reference.block, data)
 
 
 def _open(header: Header, key: SecretKey, sealed: memoryview, tag: bytes, context: Context) -> bytes:

@@ -74,6 +74,7 @@ class LayeredSerializer(JsonPlusSerializer):
         self._layers = _checked_layers(layers)
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
+        self._ask_key_id: Callable[[bytes], str] | None = getattr(self._layers[-1], "key_id", None) if self._layers else None
         if not isinstance(scope, str):
             raise ConfigurationError(f"a scope is text, not {type(scope).__name__}")
         self._unbound = Context.unbound(scope)
@@ -357,8 +358,7 @@ class LayeredSerializer(JsonPlusSerializer):
         return self._base.loads_typed((tag, data))
 
     def _key_id(self, data: bytes) -> str:
-        ask = getattr(self._layers[-1], "key_id", None) if self._layers else None
-        return ask(data) if ask is not None else ""
+        return "" if self._ask_key_id is None else self._ask_key_id(data)
 
     def _refused(self, exc: SealpointError, sealed: bytes = b"") -> None:
         self._recorder.record("refuse", self._key_id(sealed), type(exc).__name__)

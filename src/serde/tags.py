@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..ciphers import tag_bytes
 from ..errors import ConfigurationError, TagError
 
@@ -22,8 +24,13 @@ def framed(tag: str, data: bytes) -> bytes:
     Raises:
         ConfigurationError: the tag is longer than 255 bytes, or is no UTF-8 text.
     """
+    return _lead(tag) + data
+
+
+@functools.lru_cache(maxsize=256)
+def _lead(tag: str) -> bytes:
     raw = tag_bytes(tag, ConfigurationError)
-    return b"".join((bytes((len(raw),)), raw, data))
+    return bytes((len(raw),)) + raw
 
 
 def unframed(plain: bytes) -> tuple[str, bytes]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -13,9 +12,10 @@ NS: Final = "checkpoint_ns"
 ID: Final = "checkpoint_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """The real thread and namespace, as text: what sealed values are bound to, whatever the inner saver stores.
+
+    A tuple, since it is hashed for every cell.
 
     Args:
         thread: the thread id.

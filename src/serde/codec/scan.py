@@ -14,8 +14,8 @@ from typing import Any, Final
 import ormsgpack
 
 CONTAINERS: Final = frozenset({list, dict})
-_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
-NATIVE: Final = CONTAINERS | _SCALARS
+SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+NATIVE: Final = CONTAINERS | SCALARS
 UNASKED: Final = frozenset({bytearray, memoryview, ormsgpack.Ext, *((ormsgpack.Fragment,) if hasattr(ormsgpack, "Fragment") else ())})
 LARGE: Final = 64 * 1024  # bytes; from here on, bytes lie outside the documents and are copied once
 _LEVELS: Final = range(300)  # more than ormsgpack packs; a value that another thread changes meanwhile must not keep us here
@@ -44,7 +44,7 @@ def is_exact(payloads: list[Any]) -> bool:
     level = payloads
     for _ in _LEVELS:
         types = set(map(type, level))
-        if types <= _SCALARS:
+        if types <= SCALARS:
             return True
         if not types <= NATIVE:
             if not types.isdisjoint(UNASKED) or (bytes in types and any(type(x) is bytes and len(x) >= LARGE for x in level)):

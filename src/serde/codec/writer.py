@@ -17,7 +17,7 @@ from .kind import Kind, UnstorableError, Writing, packed_places
 from .lift import TOO_DEEP, Octets, Pairs, Text, lifted
 from .pickled import PICKLED
 from .registry import REGISTERED, Codec
-from .scan import has_large_bytes_on_top, is_exact
+from .scan import SCALARS, has_large_bytes_on_top, is_exact
 
 MAX_NESTING: Final = 255  # containers within one another in a document: what ormsgpack 1.13 packs; it unpacks 1,022
 MAX_LEVELS: Final = frame.MAX_DOCUMENTS - 1  # of other objects
@@ -41,6 +41,11 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
     Raises:
         ValueNotStorableError: something in it has no faithful form; the message says where and what to do.
     """
+    if type(obj) in SCALARS:
+        try:
+            return frame.marshal(frame.NO_MARKER, [ormsgpack.packb(obj)], [])
+        except ormsgpack.MsgpackEncodeError:
+            pass  # a big int, or a lone surrogate
     out = Writing(codecs, pickle)
     try:
         return _written(obj, out)
