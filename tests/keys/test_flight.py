@@ -14,9 +14,18 @@ from sealpoint.keys.flight import SingleFlight
 def test_who_asks_while_a_call_is_announced_waits_for_it() -> None:
     flights: SingleFlight[str] = SingleFlight()
     done: list[str] = []
+
+    def call() -> str:
+        done.append("made")
+        return "value"
+
+    def wait() -> list[str]:
+        flights.wait("key")
+        return list(done)
+
     with ThreadPoolExecutor(1) as pool, flights.announced("key"):
-        waiter = pool.submit(lambda: (flights.wait("key"), list(done))[1])
-        assert flights.do("key", lambda: done.append("made") or "value") == "value"  # type: ignore[func-returns-value]
+        waiter = pool.submit(wait)
+        assert flights.do("key", call) == "value"
         assert waiter.result(10) == ["made"]
     assert len(flights) == 0
 

@@ -10,6 +10,7 @@ import ipaddress
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import ormsgpack
+import pandas as pd
 import pytest
 
 from sealpoint.errors import DecodeError, SealpointError, TypeRefusedError, ValueNotStorableError
@@ -152,6 +154,46 @@ def test_sharing_at_every_level_does_not_make_a_hash_exponential() -> None:
     payload = message(REFERENCE, [None, [[3, [[REFERENCE]]]], None], *levels, [None, [[1, [[]]]], [0, 0]])
     with pytest.raises(DecodeError):
         JsonPlus().loads_typed(payload)
+
+
+_MODULUS = (1 << 61) - 1  # of the hash of numbers: these differ by multiples of it
+
+
+@pytest.mark.parametrize("make", [set, lambda items: dict.fromkeys(items, 0)], ids=["set", "dict"])
+def test_a_flood_of_equal_hashes_is_refused_unless_authenticated(make: Callable[[Any], Any]) -> None:
+    few, many = (make([1 + number * _MODULUS for number in range(count)]) for count in (200, 11_000))
+    assert bare().loads_typed(bare().dumps_typed(few)) == few
+    tag, data = bare().dumps_typed(many)
+    with pytest.raises(DecodeError, match="costs far more"):
+        bare().loads_typed((tag, data))
+    assert len(bare().load(tag, data, authenticated=True)) == 11_000
+
+
+def test_a_flood_of_equal_hashes_is_refused_in_langgraphs_sets_too() -> None:
+    items = [[1 + place + (number >> 2 * place & 3) * _MODULUS for place in range(7)] for number in range(11_000)]
+    assert len(set(map(hash, map(frozenset, items)))) == 1
+    flood = constructor(0, "builtins", "set", [constructor(0, "builtins", "frozenset", item) for item in items])
+    with pytest.raises(DecodeError, match="costs far more"):
+        JsonPlus().loads_typed(("msgpack", ormsgpack.packb(flood)))
+
+
+@pytest.mark.parametrize("pattern", ["[\0-\U0010ffff]" * 500, r"[\0-\U0010ffff]" * 500, r"[a-\N{LATIN SMALL LETTER Z}]" * 500])
+def test_a_pattern_that_takes_long_to_compile_is_refused_unless_authenticated(pattern: str) -> None:
+    with pytest.raises(DecodeError, match="costs far more"):
+        JsonPlus().loads_typed(forged(REFERENCE, [18, [[pattern, 34]]]))
+    with pytest.raises(DecodeError, match="costs far more"):
+        JsonPlus().loads_typed(("msgpack", ormsgpack.packb(constructor(1, "re", "compile", [pattern, 34]))))
+
+
+@pytest.mark.parametrize("pattern", [r"[0-9a-f]{8}-[0-9a-f]{4}", "[à-ÿ]" * 2_000, "[!-~]-" * 5_000, r"[\x00-\x1f]" * 300, "-" * 60_000])
+def test_an_ordinary_pattern_comes_back_without_authentication(pattern: str) -> None:
+    value = re.compile(pattern, re.IGNORECASE)
+    assert bare().loads_typed(bare().dumps_typed(value)) == value
+
+
+def test_cells_of_a_frame_may_be_what_has_no_hash() -> None:
+    frame_ = pd.DataFrame({"mixed": [(1, [2]), {"a": 1}, "x"], "plain": [1, 2, 3]})
+    pd.testing.assert_frame_equal(bare().loads_typed(bare().dumps_typed(frame_)), frame_)
 
 
 def test_names_of_fields_are_not_copied_without_end() -> None:
@@ -309,3 +351,17 @@ def test_a_key_that_is_no_plain_word_is_not_shown(key: str) -> None:
     with pytest.raises(ValueNotStorableError, match=r"^state\[1\]\.conn\.lock \(") as caught:
         bare().dumps_typed({"x": 1, key: {"conn": {"lock": len}}})
     assert key not in str(caught.value).split(" (")[0].removeprefix("state")
+
+
+class Remembering:
+    """Has a slot of the name under which attrs keeps a hash, and is none of attrs' classes."""
+
+    __slots__ = ("_attrs_cached_hash",)
+    _attrs_cached_hash: int
+
+
+def test_a_slot_that_is_named_as_attrs_names_its_cache_keeps_its_value() -> None:
+    value = Remembering()
+    value._attrs_cached_hash = 7
+    serde = JsonPlus()
+    assert serde.load(*serde.dumps_typed(value), authenticated=True)._attrs_cached_hash == 7

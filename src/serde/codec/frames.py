@@ -229,10 +229,36 @@ def _checked(
             rows.append(row)
         return [rows]
 
-    def decode(columns: list[Any], _source: Reading) -> list[Any]:
-        return list(map(rebuild, listed(*expect(columns, 1))))
+    def decode(columns: list[Any], source: Reading) -> list[Any]:
+        rows = listed(*expect(columns, 1))
+        if not source.authenticated:
+            _count_objects(rows, source)
+        return list(map(rebuild, rows))
 
     return Kind(code, encode, decode, lambda obj: indexed(take_apart(obj)))
+
+
+def _count_objects(rows: list[Any], source: Reading) -> None:
+    """Spends what pandas spends on hashing the objects that it may index."""
+    left = list(rows)
+    while left:
+        part = left.pop()
+        if type(part) is list:
+            left += part
+        elif getattr(getattr(part, "dtype", None), "kind", None) == "O":
+            items = list(part.flat)
+            try:
+                source.hashed(items)
+            except TypeError:
+                source.hashed([item for item in items if _has_hash(item)])
+
+
+def _has_hash(item: Any) -> bool:
+    try:
+        hash(item)
+    except TypeError:
+        return False
+    return True
 
 
 FRAME: Final = _checked(60, _frame_parts, _frame_from, _same_frame)

@@ -13,7 +13,7 @@ from . import drift
 from .classes import marshal_class, stored_class
 from .containers import attributes
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, expect, listed
-from .layout import CACHED_HASH, Layout, layout_of
+from .layout import CACHED_HASH, Layout, caches_hash, layout_of
 from .subclasses import NATIVE, base_of
 
 _CODE: Final = 40
@@ -41,7 +41,7 @@ def instance_layout(cls: type) -> Layout:
 def _encode(cls: type, objs: list[Any], _out: Writing) -> list[Any]:
     layout = instance_layout(cls)
     dicts = None if layout.get_dict is None else list(map(layout.get_dict, objs))
-    if dicts is not None and _is_attrs(cls) and any(CACHED_HASH in state for state in dicts):
+    if dicts is not None and caches_hash(cls) and any(CACHED_HASH in state for state in dicts):
         dicts = [{**state, CACHED_HASH: None} for state in dicts]
     slots = list(map(layout.read_slots, objs)) if layout.slots or dicts is None else None
     return [marshal_class(cls), _fields(cls), dicts, slots, len(objs)]
@@ -108,10 +108,6 @@ def _fields(cls: type) -> str:
     if _is_v1_model(cls):
         return drift.joined(cls.__fields__)  # type: ignore[attr-defined]  # every pydantic v1 model has it
     return ""
-
-
-def _is_attrs(cls: type) -> bool:
-    return isinstance(getattr(cls, "__attrs_attrs__", None), tuple)
 
 
 def _is_v1_model(cls: type) -> bool:

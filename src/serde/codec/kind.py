@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -68,31 +68,32 @@ class Writing:
         return len(self.buffers) - 1
 
 
+def allowance(size: int) -> int:
+    """What reading a payload of so many bytes may cost, in items hashed: a few seconds, and in proportion to its size."""
+    return 100_000_000 + 16 * size
+
+
 @dataclass(slots=True)
-class Reading:
-    """What decoders share during one `loads`."""
+class Spending:
+    """What reading costs beyond the size of the payload; only one that nobody vouches for has to keep within its budget."""
 
-    trust: Trust
-    drift: DriftPolicy
-    codecs: Mapping[str, Codec]
-    classify: Callable[[type], int]
     authenticated: bool
-    pickle: bool = False
-    buffers: list[memoryview | None] = field(default_factory=list)
-
-    budget: int = 0
+    budget: int
     weights: dict[int, tuple[int, Any]] = field(default_factory=dict)
 
     def spend(self, amount: int) -> None:
-        """Takes from what an unauthenticated payload may cost beyond its size: copies, and hashes of what it shares.
+        """Takes from the budget: for copies, hashes, comparisons, patterns.
 
         Raises:
-            MalformedError: nothing is left; no value that was written comes near.
+            DecodeError: nothing is left; of values that somebody wrote for use, none comes near.
         """
         if not self.authenticated:
             self.budget -= amount
             if self.budget < 0:
-                raise MalformedError
+                raise DecodeError(
+                    "a stored value costs far more to read than its size, in hashes, comparisons or a regular expression, and nobody "
+                    "vouches for it: it was made to, or has to be read through the chain that sealed it"
+                )
 
     def weigh(self, obj: Any, items: Iterable[Any]) -> None:
         """Notes what hashing `obj` costs: tuples remember no hash, so one that is shared at every level is hashed over and over."""
@@ -101,10 +102,30 @@ class Reading:
             weight = 1 + sum(weights[id(item)][0] if id(item) in weights else 1 for item in items)
             weights[id(obj)] = weight, obj
 
-    def hashed(self, items: Iterable[Any]) -> None:
-        """Spends what hashing these costs, before it is done."""
+    def hashed(self, items: Sequence[Any]) -> None:
+        """Spends what making a set, or the keys of a mapping, of these costs, before it is done: hashes, and comparisons of equal ones."""
+        if self.authenticated:
+            return
+        heaviest = 1
         if self.weights:
-            self.spend(sum(self.weights[id(item)][0] for item in items if id(item) in self.weights))
+            weights = [self.weights[id(item)][0] for item in items if id(item) in self.weights]
+            self.spend(sum(weights))
+            heaviest = max(weights, default=1)
+        hashes = list(map(hash, items))
+        if len(set(hashes)) < len(hashes):
+            self.spend(heaviest * sum(count * count for count in Counter(hashes).values()))
+
+
+@dataclass(slots=True, kw_only=True)
+class Reading(Spending):
+    """What decoders share during one `loads`."""
+
+    trust: Trust
+    drift: DriftPolicy
+    codecs: Mapping[str, Codec]
+    classify: Callable[[type], int]
+    pickle: bool = False
+    buffers: list[memoryview | None] = field(default_factory=list)
 
     def buffer(self, number: Any) -> memoryview:
         """The bytes that the writer put under this number; each is handed out once, as each was stored for one object."""

@@ -20,7 +20,7 @@ import ormsgpack
 from ...errors import DecodeError, SealpointError, TypeRefusedError
 from . import arrays
 from .classes import resolve
-from .kind import MalformedError
+from .kind import MalformedError, Spending, allowance
 from .scalars import compiled
 from .trust import Trust
 
@@ -46,7 +46,7 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
         return bytes(data)
     if tag == "bytearray":
         return bytearray(data)
-    reader = _Reader(trust)
+    reader = _Reader(trust, len(data))
     try:
         return reader.json(data) if tag == "json" else reader.msgpack(data)
     except (SealpointError, MemoryError):
@@ -60,11 +60,12 @@ def loads(tag: str, data: bytes, trust: Trust) -> Any:
 class _Reader:
     """One read: ormsgpack swallows what a hook raises, so the first refusal is kept."""
 
-    def __init__(self, trust: Trust) -> None:
+    def __init__(self, trust: Trust, size: int) -> None:
         self._trust = trust = trust.to_call()
         # An envelope in JSON does not show who wrote it: an authenticated one may be what a user posted. So a list is always needed.
         self._listed = trust if trust.names is not None else Trust()
         self._depth = 0
+        self._spending = Spending(authenticated=False, budget=allowance(size))
         self.refusal: SealpointError | MemoryError | None = None
 
     def msgpack(self, data: bytes) -> Any:
@@ -96,7 +97,7 @@ class _Reader:
             raise MalformedError
         module, name, argument = value[:3]
         if (module, name) == ("re", "compile") and code == 1:
-            return _pattern(*argument)
+            return self._pattern(*argument)
         if (module, name) == ("langgraph.types", "Send") and code == 1 and len(argument) == 3:
             return self._class(module, name)(argument[0], argument[1], timeout=argument[2])
         if code == 3:
@@ -104,6 +105,8 @@ class _Reader:
                 raise MalformedError
             return self._class(module, name).fromisoformat(argument)
         cls = self._class(module, name)
+        if cls in (set, frozenset):
+            self._spending.hashed(argument[0] if code == 1 else argument)
         if code == 0:
             return cls(argument)
         if code == 1:
@@ -119,6 +122,9 @@ class _Reader:
             # Calling one makes a class, of bases and a namespace out of the payload: code runs.
             raise TypeRefusedError("a stored value calls a metaclass, which would run code; it was not called")
         return found
+
+    def _pattern(self, pattern: Any, flags: int = 0) -> re.Pattern[Any]:
+        return compiled(pattern, flags, self._spending.spend)
 
     # --- json --------------------------------------------------------------------------------------------------------
 
@@ -137,7 +143,7 @@ class _Reader:
         if not self._listed.allows(module, name):
             return value
         if (module, name) == ("re", "compile"):
-            return _pattern(*value.get("args", ()))
+            return self._pattern(*value.get("args", ()))
         cls = self._class(module, name)
         if issubclass(cls, BaseException):
             return value
@@ -163,10 +169,6 @@ def _model(cls: Any, fields: dict[str, Any], without_validation: str) -> Any:
         return cls(**fields)
     except Exception:  # noqa: BLE001 - what was stored is a dump, which validators need not take back
         return getattr(cls, without_validation)(**fields)
-
-
-def _pattern(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
-    return compiled(pattern, flags, authenticated=False)
 
 
 def _array(described: str, shape: list[int], order: Any, raw: bytes) -> Any:

@@ -32,11 +32,13 @@ class Layout:
     Args:
         get_dict, set_dict: of ``__dict__``, None where instances have none.
         slots: for each slot its name, getter and setter.
+        caches_hash: whether attrs keeps the hash in one of them, which holds for one process only.
     """
 
     get_dict: Callable[[Any], dict[str, Any]] | None
     set_dict: Callable[[Any, dict[str, Any]], None] | None
     slots: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]], ...]
+    caches_hash: bool = False
 
     def read_slots(self, obj: Any) -> dict[str, Any]:
         """The slots that are filled."""
@@ -46,7 +48,7 @@ class Layout:
                 state[name] = get(obj)
             except AttributeError:
                 continue
-        if CACHED_HASH in state:
+        if self.caches_hash and CACHED_HASH in state:
             state[CACHED_HASH] = None
         return state
 
@@ -112,7 +114,14 @@ def _examine(cls: type, native: frozenset[type]) -> Layout:
         getattr(dict_owner, "__get__", None),
         getattr(dict_owner, "__set__", None),
         tuple((name, member.__get__, member.__set__) for name, member in slots.items()),
+        CACHED_HASH in slots and caches_hash(slots[CACHED_HASH].__objclass__),
     )
+
+
+def caches_hash(cls: type) -> bool:
+    """Whether attrs made this class, and so may keep a hash under a name of its own; an attribute that was declared so is the user's."""
+    declared = getattr(cls, "__attrs_attrs__", None)
+    return isinstance(declared, tuple) and all(attribute.name != CACHED_HASH for attribute in declared)
 
 
 def _check_opinion(cls: type, name: str, native: frozenset[type]) -> None:

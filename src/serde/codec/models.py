@@ -151,6 +151,9 @@ def _decode(columns: list[Any], source: Reading) -> list[Any]:
         classes.append(cls)
     made: list[Any] = list(map(object.__new__, spread(which, classes, count)))
     _drain(map(_set_dict, made, dicts))
+    if not source.authenticated and any(getattr(cls, "__hash__", None) for cls in classes):
+        for obj, state in zip(made, dicts, strict=True):
+            source.weigh(obj, state.values())
     _drain(map(_set_set, made, map(set, spread(numbers, sets, count)) if shared else sets))
     _set_column(made, extras, _set_extra)
     _set_column(made, privates, _set_private)

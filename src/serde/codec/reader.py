@@ -10,12 +10,10 @@ import ormsgpack
 from ...errors import DecodeError, SealpointError
 from . import dispatch, frame
 from .drift import DriftPolicy
-from .kind import MalformedError, Reading, UnstorableError
+from .kind import MalformedError, Reading, UnstorableError, allowance
 from .registry import Codec
 from .trust import Trust
 
-_FREE: Final = 100_000_000  # items hashed: a few seconds
-_FACTOR: Final = 16  # and so many for every byte
 _DAMAGED: Final = "a stored value does not decode: it was not written by this serializer, or was changed since"
 
 
@@ -31,7 +29,16 @@ def loads(data: bytes, *, trust: Trust, drift: DriftPolicy, codecs: Mapping[str,
     found: list[Any] = []
     try:
         if len(documents) > 1:
-            source = Reading(trust, drift, codecs, dispatch.code_of, authenticated, pickle, list(buffers), _FREE + _FACTOR * len(data))
+            source = Reading(
+                authenticated,
+                allowance(len(data)),
+                trust=trust,
+                drift=drift,
+                codecs=codecs,
+                classify=dispatch.code_of,
+                pickle=pickle,
+                buffers=list(buffers),
+            )
             for document in documents[:0:-1]:
                 found = _objects(_unpacked(document, marker, found), source)
             if source.buffers.count(None) != len(buffers):

@@ -6,7 +6,9 @@ import functools
 import ipaddress
 import pathlib
 import re
+import sys
 import uuid
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
@@ -32,7 +34,17 @@ INT: Final = simple(8, big_int_to_bytes, big_int_from_bytes)
 COMPLEX: Final = simple(9, lambda v: [v.real, v.imag], lambda row: complex(*all_exactly(float, row, 2)))
 DECIMAL: Final = simple(10, Decimal.__str__, lambda row: Decimal(exactly(str, row)))
 RANGE: Final = simple(15, lambda v: [v.start, v.stop, v.step], lambda row: range(*all_exactly(int, row, 3)))
-SLICE: Final = simple(16, lambda v: [v.start, v.stop, v.step], lambda row: slice(*expect(listed(row), 3)))
+
+
+def _decode_slices(columns: list[Any], source: Reading) -> list[Any]:
+    rows = [expect(listed(row), 3) for row in listed(*expect(columns, 1))]
+    made = [slice(*row) for row in rows]
+    for one, row in zip(made, rows, strict=True):
+        source.weigh(one, row)  # from Python 3.12 on they have a hash
+    return made
+
+
+SLICE: Final = Kind(16, lambda _cls, objs, _out: [[[v.start, v.stop, v.step] for v in objs]], _decode_slices)
 TEXT: Final = simple(
     5,
     lambda v: (v.value if type(v) is Text else v).encode("utf-8", "surrogatepass"),
@@ -133,23 +145,45 @@ def _pattern_row(value: re.Pattern[Any]) -> list[Any]:
     return [value.pattern, value.flags]
 
 
-def compiled(pattern: Any, flags: Any, authenticated: bool) -> re.Pattern[Any]:
-    """The pattern, compiled: unless someone vouches for it, only up to a length, because compiling can take long."""
+def compiled(pattern: Any, flags: Any, spend: Callable[[int], None] | None) -> re.Pattern[Any]:
+    """The pattern, compiled.
+
+    Args:
+        pattern: its text or bytes.
+        flags: as they were stored.
+        spend: where nobody vouches for it, told what compiling costs before it is done; it raises when that is too much.
+    """
     if type(flags) is not int or flags & re.DEBUG or type(pattern) not in (str, bytes):
         raise MalformedError
-    if not authenticated and len(pattern) > _MAX_PATTERN:
-        raise DecodeError(
-            f"a stored value holds a regular expression of more than {_MAX_PATTERN} characters, which is compiled only if authenticated"
-        )
+    if spend is not None:
+        if len(pattern) > _MAX_PATTERN:
+            raise DecodeError(
+                f"a stored value holds a regular expression of more than {_MAX_PATTERN} characters, which is compiled only if authenticated"
+            )
+        spend(_COMPILE * len(pattern) + (sum(map(_end, _RANGE.finditer(pattern))) // 4 if type(pattern) is str else 0))
     return re.compile(pattern, flags)
 
 
 _MAX_PATTERN: Final = 64 * 1024
+_COMPILE: Final = 100  # the cost of a character, in items hashed: 3 to 10 us
+# Every hyphen with what follows, which is the end of a range if it stands in a set: compiling goes through its characters one by one.
+_RANGE: Final = re.compile(r"-(?=\\x(?P<x>..)|\\u(?P<u>....)|\\U(?P<U>.{8})|(?P<other>\\[N0-7])|(?P<plain>.))", re.DOTALL)
+
+
+def _end(found: re.Match[str]) -> int:
+    """At most so many characters in the range."""
+    digits = found["x"] or found["u"] or found["U"]
+    if digits is None:
+        return sys.maxunicode if found["other"] else ord(found["plain"])
+    try:
+        return min(int(digits, 16), sys.maxunicode)
+    except ValueError:
+        return 0  # it does not compile
 
 
 def _decode_patterns(columns: list[Any], source: Reading) -> list[Any]:
     rows = [expect(listed(row), 2) for row in listed(*expect(columns, 1))]
-    return [compiled(pattern, flags, source.authenticated) for pattern, flags in rows]
+    return [compiled(pattern, flags, None if source.authenticated else source.spend) for pattern, flags in rows]
 
 
 PATTERN: Final = Kind(18, lambda _cls, objs, _out: [list(map(_pattern_row, objs))], _decode_patterns)
