@@ -14,8 +14,9 @@ from .rewrap import Rewrapper, needs_rewrap, transit_version_below
 from .roots import Roots
 from .rotation import RotationReport, rotate_roots
 from .shelf import OldVersions
-from .threadkeys import ThreadKeys, all_thread_keys, thread_keys
+from .threadkeys import ThreadKeys
 from .transit import TransitKeys, TransitRoot
+from .within import all_thread_keys, thread_keys
 from .wrapping import KeyGenerator, KeyWrapper, canonical
 
 __all__ = [

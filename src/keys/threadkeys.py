@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from typing import Final, NoReturn
 
-from ..ciphers import KeyKind, KeyReference, KeySource, SecretKey
+from ..ciphers import KeyKind, KeyReference, SecretKey
 from ..context import Context, Kind
 from ..errors import (
     AuthenticationError,
@@ -23,14 +23,12 @@ from ..errors import (
 from ..locks import ForkSafeLock
 from ..stores import ObjectStore
 from .aged import AgedCache
-from .anyof import AnyOf
 from .calls import CallReport
 from .envelope import CacheLimits
 from .flight import SingleFlight
 from .keyobject import MAX_GENERATION, Ended, Live, key_id_of
 from .keyring import Keyring
 from .known import Known, erased, key_to_open, settles
-from .revoked import Revoking
 from .roots import HasRoots, Roots
 from .shelf import RACES, Found, KeyShelf, OldVersions, Thread
 from .wrapping import KeyWrapper, thread_key_context
@@ -390,26 +388,6 @@ class ThreadKeys:
             self._keep(thread, known, epoch)
             return
         raise ConflictError("the thread's key object changes faster than it can be read; try again")
-
-
-def thread_keys(keys: KeySource) -> ThreadKeys | None:
-    """The `ThreadKeys` that seals in `keys`, however it is composed: what a saver asks to know whether a thread has to be begun."""
-    while not isinstance(keys, ThreadKeys):
-        if isinstance(keys, Revoking):
-            keys = keys.keys
-        elif isinstance(keys, AnyOf):
-            keys = keys.sources[0]
-        else:
-            return None
-    return keys
-
-
-def all_thread_keys(keys: KeySource) -> tuple[ThreadKeys, ...]:
-    """Every `ThreadKeys` in `keys`, also those that only open: each of them holds a key of a thread that is to be erased."""
-    if isinstance(keys, ThreadKeys):
-        return (keys,)
-    inner = (keys.keys,) if isinstance(keys, Revoking) else keys.sources if isinstance(keys, AnyOf) else ()
-    return tuple(dict.fromkeys(found for source in inner for found in all_thread_keys(source)))
 
 
 def _stripe(name: str) -> int:

@@ -16,7 +16,6 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
-    get_checkpoint_id,
     get_checkpoint_metadata,
 )
 
@@ -26,7 +25,7 @@ from ..keys import ErasureReceipt, Keyring, Unencrypted
 from ..serde import LayeredSerializer, sealed_serializer
 from ..stores import ObjectStore
 from .lives import Lives
-from .objects.asked import as_asked, check_strategy, place_of
+from .objects.asked import as_asked, check_strategy, id_of, place_of
 from .objects.cells import Cells
 from .objects.copy import Copier
 from .objects.heads import Heads
@@ -355,31 +354,29 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         return Writer(self._cells(), self._heads, self._inline_bytes)
 
     def _get(self, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
-        checkpoint_id = get_checkpoint_id(config)
-        reader, place = self._reader(), place_of(config)
-        return reader.by_id(place, str(checkpoint_id)) if checkpoint_id else reader.latest(place)
+        checkpoint_id, reader, place = id_of(config), self._reader(), place_of(config)
+        return reader.latest(place) if checkpoint_id is None else reader.by_id(place, checkpoint_id)
 
     def _history(self, config: RunnableConfig, channels: Sequence[str]) -> Plan[dict[str, DeltaChannelHistory]]:
-        checkpoint_id = get_checkpoint_id(config)
-        return Historian(self._reader()).history(place_of(config), str(checkpoint_id) if checkpoint_id else None, channels)
+        return Historian(self._reader()).history(place_of(config), id_of(config), channels)
 
     def _put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> tuple[Place, Plan[None]]:
-        place, parent = place_of(config), get_checkpoint_id(config)
+        place, parent = place_of(config), id_of(config)
         complete = get_checkpoint_metadata(config, metadata)
-        plan = self._writer().put(place, str(parent) if parent else None, checkpoint, dict(complete), new_versions)
+        plan = self._writer().put(place, parent, checkpoint, dict(complete), new_versions)
         lives = self._lives()
         return place, after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
 
     def _beginning(self, place: Place, config: RunnableConfig) -> AbstractContextManager[None]:
-        return self._lives().beginning(place.thread_id, place.checkpoint_ns, get_checkpoint_id(config))
+        return self._lives().beginning(place.thread_id, place.checkpoint_ns, id_of(config))
 
     def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
-        checkpoint_id = get_checkpoint_id(config)
-        if not checkpoint_id:
+        checkpoint_id = id_of(config)
+        if checkpoint_id is None:
             raise ConfigurationError("put_writes needs the checkpoint_id that the writes belong to, in config['configurable']")
-        return self._writer().put_writes(place_of(config), str(checkpoint_id), tuple(writes), task_id, task_path)
+        return self._writer().put_writes(place_of(config), checkpoint_id, tuple(writes), task_id, task_path)
 
     def _delete(self, thread_id: str) -> Plan[Any]:
         return self._erase(thread_id) if self._erase_keys and self._lives().holding else self._remover().thread(thread_id)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -18,10 +17,8 @@ from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
 from .jsonplus import JsonPlus
 from .legacy import LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
+from .parts import Data, as_bytes, checked_base, checked_layers, lacking, whole
 from .tags import framed, peeled, unframed, with_layer
-
-_LAYER_NAME: Final = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
-Data = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +67,8 @@ class LayeredSerializer(JsonPlusSerializer):
         on_event: Hook | None = None,
     ) -> None:
         super().__init__()
-        self._base = _checked_base(base)
-        self._layers = _checked_layers(layers)
+        self._base = checked_base(base)
+        self._layers = checked_layers(layers)
         self._outer = self._layers[-1] if self._layers and self._layers[-1].authenticates_tag else None
         self._inner = self._layers if self._outer is None else self._layers[:-1]
         self._ask_key_id: Callable[[bytes], str] | None = getattr(self._layers[-1], "key_id", None) if self._layers else None
@@ -102,7 +99,7 @@ class LayeredSerializer(JsonPlusSerializer):
         if not isinstance(self._base, AllowlistBase):
             return self
         clone = copy.copy(self)
-        clone._base = _checked_base(self._base.with_msgpack_allowlist(extra_allowlist))
+        clone._base = checked_base(self._base.with_msgpack_allowlist(extra_allowlist))
         return clone
 
     def register(
@@ -145,7 +142,7 @@ class LayeredSerializer(JsonPlusSerializer):
         """
         sealed = b""
         try:
-            sealed = _as_bytes(data)
+            sealed = as_bytes(data)
             return self._opened(tag, sealed, context)
         except SealpointError as exc:
             self._refused(exc, sealed)
@@ -204,7 +201,7 @@ class LayeredSerializer(JsonPlusSerializer):
             tag, data = self._layered(packed.tag, packed.data, self._inner, context)
             cell = framed(tag, data)
             if self._outer is not None:
-                cell = _whole(self._outer, self._outer.encode(cell, "", context))
+                cell = whole(self._outer, self._outer.encode(cell, "", context))
         except SealpointError as exc:
             self._refused(exc)
             raise
@@ -219,7 +216,7 @@ class LayeredSerializer(JsonPlusSerializer):
         """
         sealed = b""
         try:
-            sealed = _as_bytes(cell)
+            sealed = as_bytes(cell)
             plain = sealed if self._outer is None else self._outer.decode(sealed, "", context)
             tag, data = unframed(plain)
             packed = self._peeled(tag, data, self._inner, context, authenticated=self._outer is not None)
@@ -246,7 +243,7 @@ class LayeredSerializer(JsonPlusSerializer):
         """As `open`, without blocking the event loop: a key is awaited, the work is done in a thread."""
         sealed = b""
         try:
-            sealed = _as_bytes(data)
+            sealed = as_bytes(data)
             outer, inner = self._outer, peeled(tag, self._outer.name) if self._outer is not None and self._outermost_is_ours(tag) else None
             if inner is None or not isinstance(outer, AsyncLayer):
                 return await asyncio.to_thread(self._opened, tag, sealed, context)
@@ -285,7 +282,7 @@ class LayeredSerializer(JsonPlusSerializer):
             encoded = layer.encode(data, tag, context)
             if encoded is None and layer.may_skip and peeled(tag, layer.name) is None:
                 continue
-            data, tag = _whole(layer, encoded), with_layer(tag, layer.name)
+            data, tag = whole(layer, encoded), with_layer(tag, layer.name)
         return tag, data
 
     def _undone(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context, authenticated: bool = False) -> Any:
@@ -301,7 +298,7 @@ class LayeredSerializer(JsonPlusSerializer):
                 data, tag = layer.decode(data, inner, context), inner
                 authenticated = authenticated or layer.authenticates_tag
             elif not layer.may_skip:
-                raise _lacking(layer)
+                raise lacking(layer)
         return Packed(tag, data, authenticated)
 
     def _opened(self, tag: str, sealed: bytes, context: Context) -> Any:
@@ -327,7 +324,7 @@ class LayeredSerializer(JsonPlusSerializer):
             elif depth == 0:
                 return False
             else:
-                raise _lacking(layer)
+                raise lacking(layer)
         if not tag:
             raise TagError("the tag names layers and no format: a cell, whose tag is inside it, was relabelled as a value")
         return True
@@ -362,43 +359,3 @@ class LayeredSerializer(JsonPlusSerializer):
 
     def _refused(self, exc: SealpointError, sealed: bytes = b"") -> None:
         self._recorder.record("refuse", self._key_id(sealed), type(exc).__name__)
-
-
-def _checked_base(base: BaseSerializer) -> BaseSerializer:
-    if not isinstance(base, BaseSerializer):
-        raise ConfigurationError(f"the base of a chain has dumps_typed and loads_typed; {type(base).__name__} has not")
-    return base
-
-
-def _checked_layers(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    for layer in layers:
-        if isinstance(layer, type) or not isinstance(layer, Layer):
-            wrap = " Wrap a LangGraph cipher: sealpoint.serde.CipherLayer(cipher, name=…)." if hasattr(layer, "encrypt") else ""
-            raise ConfigurationError(f"{type(layer).__name__} is not a layer (name, authenticates_tag, may_skip, encode, decode).{wrap}")
-        if not _LAYER_NAME.fullmatch(layer.name):
-            raise ConfigurationError(f"a layer's name is 1 to 32 of a-z 0-9 _ -, not {layer.name!r}")
-        if layer.authenticates_tag and layer.may_skip:
-            raise ConfigurationError(f"the layer {layer.name!r} authenticates, so it may not be skipped")
-    if any(layer.authenticates_tag for layer in layers) and not layers[-1].authenticates_tag:
-        raise ConfigurationError(
-            f"the layer {layers[-1].name!r} stands outside the cipher, so it would be undone unauthenticated; put it before"
-        )
-    return layers
-
-
-def _lacking(layer: Layer) -> TagError:
-    return TagError(f"the tag lacks the layer {layer.name!r} or has it out of order: relabelled, or written by another chain")
-
-
-def _whole(layer: Layer, encoded: bytes | None) -> bytes:
-    if encoded is None:
-        raise ConfigurationError(f"the layer {layer.name!r} skipped a value that it may not skip")
-    return encoded
-
-
-def _as_bytes(data: Data) -> bytes:
-    if isinstance(data, bytes):
-        return data
-    if isinstance(data, (bytearray, memoryview)):
-        return bytes(data)
-    raise NotSealedError(f"a stored value is bytes; the saver returned {type(data).__name__}")

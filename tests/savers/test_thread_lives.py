@@ -449,12 +449,17 @@ async def test_an_async_conversation_begins_anew_after_the_fence(world: World, c
     assert (await chat.aget_state(at)).values["said"][0] == "new"
 
 
-async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(world: World, copying: Shelf) -> None:
-    keys = world.keys()
-    saver = copying.saver(keys)
+async def _erased(saver: Any, world: World) -> Any:
+    """The saver, after its thread `one` was erased and the fence has passed."""
     await saver.aput(config("one"), checkpoint({"small": 1}), {"source": "input", "step": 1, "parents": {}}, {"small": 1})
     await saver.adelete_thread("one")
     world.clock.sleep(FENCE_S)
+    return saver
+
+
+async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(world: World, copying: Shelf) -> None:
+    keys = world.keys()
+    saver = await _erased(copying.saver(keys), world)
     waiting = threading.Event()
     reopen, wait = keys._reopen, keys._flights.wait
 
@@ -480,10 +485,7 @@ async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(wo
 
 async def test_writes_do_not_wait_for_a_put_that_was_given_up(world: World, copying: Shelf) -> None:
     keys = world.keys()
-    saver = copying.saver(keys)
-    await saver.aput(config("one"), checkpoint({"small": 1}), {"source": "input", "step": 1, "parents": {}}, {"small": 1})
-    await saver.adelete_thread("one")
-    world.clock.sleep(FENCE_S)
+    saver = await _erased(copying.saver(keys), world)
     begun = threading.Event()
 
     def refuse(thread: Any) -> None:

@@ -25,9 +25,15 @@ def place_of(config: RunnableConfig) -> Place:
     return Place(str(configurable["thread_id"]), "" if namespace is None else str(namespace))
 
 
+def id_of(config: RunnableConfig) -> str | None:
+    """The checkpoint id that `config` names, if it names one."""
+    found = get_checkpoint_id(config)
+    return str(found) if found else None
+
+
 def as_asked(config: RunnableConfig, found: CheckpointTuple | None) -> CheckpointTuple | None:
     """Asked for by its id, a checkpoint carries the caller's own config, as from LangGraph's savers."""
-    return found if found is None or not get_checkpoint_id(config) else found._replace(config=config)
+    return found if found is None or id_of(config) is None else found._replace(config=config)
 
 
 def accepting(wanted: dict[str, Any]) -> Accept:
