@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoin
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Kind
+from ..failures import store_write
 from .cells import Cells
 from .format import CheckpointRecord, Reference, Value, Write, WritesRecord
 from .heads import Heads, new_nonce
@@ -92,7 +93,9 @@ class Writer:
         self, place: Place, checkpoint_id: str, call: str, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> bytes:
         pack = self.cells.serde.pack
-        made = tuple(Write(WRITES_IDX_MAP.get(channel, at), channel, pack(value)) for at, (channel, value) in enumerate(writes))
+        made = tuple(
+            Write(WRITES_IDX_MAP.get(channel, at), channel, store_write(channel, value, pack)) for at, (channel, value) in enumerate(writes)
+        )
         return self.cells.seal_writes(place, checkpoint_id, call, WritesRecord(task_id, task_path, made))
 
 

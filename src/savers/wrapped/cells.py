@@ -11,6 +11,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from ...context import Context
 from ...errors import DecodeError, NotSealedError
 from ...serde import LayeredSerializer
+from ..failures import store_write
 from .places import Place
 from .skeleton import Cell, Skeleton
 
@@ -66,7 +67,8 @@ class Cells:
     def seal_write(self, place: Place, checkpoint_id: str, task_id: str, channel: str, position: int, path: str, value: Any) -> bytes:
         """A write with its index and path, bound to checkpoint, task and channel."""
         context = Context.write(self.scope, place.thread, place.ns, checkpoint_id, task_id, channel)
-        return self.serde.seal_cell([WRITES_IDX_MAP.get(channel, position), path, value], context)
+        index = WRITES_IDX_MAP.get(channel, position)
+        return store_write(channel, value, lambda stored: self.serde.seal_cell([index, path, stored], context))
 
     def open_write(self, place: Place, checkpoint_id: str, task_id: str, channel: str, stored: Any) -> Write:
         """The write that was sealed there."""

@@ -20,7 +20,7 @@ _POINTER: Final = object.__basicsize__ // 2
 _OPINIONS: Final = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__del__")
 # Generated or inherited versions of those methods that say no more than "all slots and __dict__".
 _GENERATED_BY: Final = frozenset(
-    {"attr._make", "dataclasses", "fractions", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"}
+    {"attr._make", "dataclasses", "fractions", "json.decoder", "uuid", "pydantic.main", "pydantic.root_model", "pydantic.v1.main"}
 )
 CACHED_HASH: Final = "_attrs_cached_hash"  # attrs 26, cache_hash=True: holds for one process only
 
