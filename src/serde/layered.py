@@ -173,11 +173,10 @@ class LayeredSerializer(JsonPlusSerializer):
             ValueNotStorableError: from the base.
         """
         try:
-            tag, data = self._done(obj, (), self._unbound)
+            return Packed(*self._based(obj))
         except SealpointError as exc:
             self._refused(exc)
             raise
-        return Packed(tag, data)
 
     def unpack(self, packed: Packed) -> Any:
         """The object of a payload; one that came out of an authenticated cell may name the types it is made of.
@@ -272,10 +271,15 @@ class LayeredSerializer(JsonPlusSerializer):
 
     def _done(self, obj: Any, layers: tuple[Layer, ...], context: Context) -> tuple[str, bytes]:
         """The base's payload with `layers` applied to it."""
+        tag, data = self._based(obj)
+        return self._layered(tag, data, layers, context)
+
+    def _based(self, obj: Any) -> tuple[str, bytes]:
+        """The base's payload."""
         tag, data = self._base.dumps_typed(obj)
         if not tag:
             raise ConfigurationError(f"the base {type(self._base).__name__} gave a value an empty tag")
-        return self._layered(tag, data, layers, context)
+        return tag, data
 
     def _layered(self, tag: str, data: bytes, layers: tuple[Layer, ...], context: Context) -> tuple[str, bytes]:
         for layer in layers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import zstandard
 
@@ -56,6 +56,10 @@ class Zstd:
         ConfigurationError: a setting is out of range.
     """
 
+    name: ClassVar[str] = "zstd"
+    authenticates_tag: ClassVar[bool] = False  # compression proves nothing
+    may_skip: ClassVar[bool] = True  # what does not compress is left alone
+
     level: int = DEFAULT_LEVEL
     max_bytes: int = DEFAULT_MAX_BYTES
     writes: bool = True
@@ -65,21 +69,6 @@ class Zstd:
             raise ConfigurationError(f"zstd levels are 1 to 19, not {self.level!r}")
         if not isinstance(self.max_bytes, int) or self.max_bytes < 1:
             raise ConfigurationError(f"max_bytes must be a positive number, not {self.max_bytes!r}")
-
-    @property
-    def name(self) -> str:
-        """The layer's name in tags."""
-        return "zstd"
-
-    @property
-    def authenticates_tag(self) -> bool:
-        """False: compression proves nothing."""
-        return False
-
-    @property
-    def may_skip(self) -> bool:
-        """True: what does not compress is left alone."""
-        return True
 
     def encode(self, data: bytes, tag: str, context: Context) -> bytes | None:
         """One frame that states its size, or None when compressing does not help.

@@ -41,7 +41,7 @@ def dumps(obj: Any, codecs: Mapping[type, Codec], pickle: bool) -> bytes:
     Raises:
         ValueNotStorableError: something in it has no faithful form; the message says where and what to do.
     """
-    if type(obj) in SCALARS:
+    if type(obj) in SCALARS or (type(obj) is list and SCALARS.issuperset(map(type, obj))):
         try:
             return frame.marshal(frame.NO_MARKER, [ormsgpack.packb(obj)], [])
         except ormsgpack.MsgpackEncodeError:
