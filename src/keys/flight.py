@@ -25,7 +25,7 @@ class SingleFlight(Generic[V]):
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
         self._flights: dict[Hashable, Future[V]] = {}
-        self._announced: dict[Hashable, Future[V]] = {}  # those of them that nobody has begun to make
+        self._announced: dict[Hashable, tuple[Future[V], Callable[[], V]]] = {}  # those of them that nobody has begun to make
         self._pid = os.getpid()
 
     def __len__(self) -> int:
@@ -40,57 +40,81 @@ class SingleFlight(Generic[V]):
         return flight.result()
 
     async def ado(self, key: Hashable, call: Callable[[], V]) -> V:
-        """As `do`; `call` runs in a thread."""
-        flight, leads = self._join(key)
-        if leads:
+        """As `do`; `call` runs in a thread, of the executor or one that comes to wait for it first."""
+        with self._lock:
+            self._drop_inherited()
+            flight = under_way = self._flights.get(key)
+            if flight is None:
+                flight = self._announce(key, call)
+        if under_way is None:
             # Not awaited, so that cancelling this caller cannot cancel the call that others wait for.
             run = contextvars.copy_context().run
             try:
-                asyncio.get_running_loop().run_in_executor(None, run, self._lead, key, flight, call)
-            except RuntimeError as exc:  # the loop's executor is shut down
-                self._land(key, flight, KeyServiceUnavailableError("the event loop is shutting down; no key was fetched"))
-                raise exc from None
+                asyncio.get_running_loop().run_in_executor(None, run, self._make, key, flight)
+            except RuntimeError:  # the loop's executor is shut down
+                self._give_up(key, flight, "the event loop is shutting down; no key was fetched")
+                raise
         return await asyncio.wrap_future(flight)
 
     @contextmanager
-    def announced(self, key: Hashable) -> Iterator[None]:
-        """Inside, the call for `key` counts as under way, though it has yet to be made: the first `do` makes it.
+    def announced(self, key: Hashable, call: Callable[[], V]) -> Iterator[None]:
+        """Inside, `call` counts as the one for `key` that is under way, though nobody has made it yet: the first `do` makes its own.
 
-        If none has by the end, `wait` returns, and who asked for the outcome is told to try again.
+        Whoever waits meanwhile makes the announced one. So nobody ever waits for what has not begun, which may be queued behind him.
         """
         with self._lock:
             self._drop_inherited()
-            flight: Future[V] | None = None
-            if key not in self._flights:
-                flight = self._announced[key] = self._flights[key] = _running()
+            flight = None if key in self._flights else self._announce(key, call)
         try:
             yield
         finally:
-            with self._lock:
-                unmade = flight is not None and self._announced.get(key) is flight
-                if unmade:
-                    del self._announced[key]
-            if flight is not None and unmade:
-                self._land(key, flight, KeyServiceUnavailableError("the call that was to be made for the key was given up; try again"))
+            if flight is not None:
+                self._give_up(key, flight, "the call that was to be made for the key was given up; try again")
 
     def wait(self, key: Hashable) -> None:
         """Returns when the call for `key` that is under way, if any, has ended, whatever its outcome. Not for coroutines."""
         with self._lock:
-            flight = self._flights.get(key) if self._pid == os.getpid() else None
-        if flight is not None:
+            self._drop_inherited()
+            flight = self._flights.get(key)
+            announced = self._announced.pop(key, None)
+        if announced is not None:
+            self._lead(key, *announced)
+        elif flight is not None:
             flight.exception()
 
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:
             self._drop_inherited()
-            flight = self._announced.pop(key, None)
-            if flight is not None:
-                return flight, True
+            announced = self._announced.pop(key, None)
+            if announced is not None:
+                return announced[0], True
             flight = self._flights.get(key)
             if flight is not None:
                 return flight, False
             flight = self._flights[key] = _running()
             return flight, True
+
+    def _announce(self, key: Hashable, call: Callable[[], V]) -> Future[V]:
+        flight = self._flights[key] = _running()
+        self._announced[key] = flight, call
+        return flight
+
+    def _give_up(self, key: Hashable, flight: Future[V], why: str) -> None:
+        """Frees who waits for a call that was announced, unless somebody has begun to make it."""
+        with self._lock:
+            if self._announced.get(key, (None,))[0] is not flight:
+                return
+            del self._announced[key], self._flights[key]
+        flight.set_exception(KeyServiceUnavailableError(why))
+
+    def _make(self, key: Hashable, flight: Future[V]) -> None:
+        """Makes a call that was announced, unless somebody has begun to."""
+        with self._lock:
+            announced = self._announced.get(key)
+            if announced is None or announced[0] is not flight:
+                return
+            del self._announced[key]
+        self._lead(key, *announced)
 
     def _drop_inherited(self) -> None:
         if self._pid != os.getpid():  # a fork has copied the calls of its parent's threads, and they will never land here

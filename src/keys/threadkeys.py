@@ -174,12 +174,12 @@ class ThreadKeys:
     # --- lives of a thread ----------------------------------------------------------------------------------------
 
     def announced(self, context: Context) -> AbstractContextManager[None]:
-        """Inside, whoever seals for the thread in this process waits for the `begin` that is to come, or for the end of the block.
+        """Inside, whoever else seals for the thread in this process does what the `begin` that is to come would do, if he comes first.
 
         What a saver puts around a put that may begin a life: the run's first writes are under way as soon as it, and may overtake it.
         """
-        name = self._named(context.home).name
-        return nullcontext() if self._seals(name) else self._flights.announced((name, _BEGIN))
+        thread = self._named(context.home)
+        return nullcontext() if self._seals(thread.name) else self._flights.announced((thread.name, _BEGIN), partial(self._begin, thread))
 
     def begin(self, context: Context) -> None:
         """Opens a new generation where the thread has ended: what a saver calls before it stores a checkpoint without a parent.
@@ -192,7 +192,11 @@ class ThreadKeys:
         """
         self.check_may_write()
         thread = self._named(context.home)
-        self._flights.do((thread.name, _BEGIN), lambda: None if self._seals(thread.name) else self._reopen(thread))
+        self._flights.do((thread.name, _BEGIN), partial(self._begin, thread))
+
+    def _begin(self, thread: Thread) -> None:
+        if not self._seals(thread.name):
+            self._reopen(thread)
 
     def _seals(self, name: str) -> bool:
         known = self._fresh(name)

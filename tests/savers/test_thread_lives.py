@@ -6,6 +6,7 @@ import asyncio
 import operator
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -481,6 +482,18 @@ async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(wo
     found = await saver.aget_tuple(config("one"))
     assert found.checkpoint["channel_values"] == {"small": 2}
     assert found.pending_writes == [("task-1", "small", 3)]
+
+
+async def test_writes_that_fill_the_executor_do_not_keep_the_put_from_beginning(world: World, copying: Shelf) -> None:
+    saver = await _erased(copying.saver(world.keys()), world)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))  # the loop shuts it down
+    first = checkpoint({"small": 2})
+    at = config("one", checkpoint_id=first["id"])
+    late, again = ([saver.aput_writes(at, [("small", number)], f"{kind}-{number}") for number in range(12)] for kind in ("late", "again"))
+    begins = saver.aput(config("one"), first, {"source": "input", "step": 1, "parents": {}}, {"small": 1})
+    outcomes = await asyncio.wait_for(asyncio.gather(*late, begins, *again, return_exceptions=True), 60)
+    assert {type(outcome) for outcome in outcomes} <= {type(None), dict, ThreadErasedError}
+    assert (await saver.aget_tuple(config("one"))).checkpoint["channel_values"] == {"small": 2}
 
 
 async def test_writes_do_not_wait_for_a_put_that_was_given_up(world: World, copying: Shelf) -> None:
