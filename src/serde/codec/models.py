@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -81,17 +82,31 @@ def _encode(_cls: type, objs: list[Any], _out: Writing) -> list[Any]:
         if plan.has_slots:
             slots = [model_layout(type(obj)).read_slots(obj) for obj in objs]
             break
-    sets, which_set = counted(map(frozenset, map(_get_set, objs)))
+    sets, which_set = _fields_set(objs)
     return [
         [plan.head for plan in plans],
         which,
         list(map(_get_dict, objs)),
-        list(map(list, sets)),
+        sets,
         which_set,
         _column(objs, _get_extra),
         _column(objs, _get_private),
         slots,
     ]
+
+
+def _fields_set(objs: list[Any]) -> tuple[list[list[str]], Any]:
+    """The distinct sets of fields that were set, and for each object the place of its own."""
+    found = list(map(_get_set, objs))
+    if not _all_of(set, found) or not _all_of(str, gc.get_referents(*found)):
+        raise UnstorableError("the names of the fields that were set are not a plain set of plain str; copy it with such names")
+    sets, which = counted(map(frozenset, found))
+    return list(map(list, sets)), which
+
+
+def _all_of(kind: type, values: list[Any]) -> bool:
+    """Whether all have exactly this type; counting in a list is quicker than making a set."""
+    return list(map(type, values)).count(kind) == len(values)
 
 
 def _column(objs: list[Any], get: Callable[[Any], Any]) -> Any:
@@ -100,11 +115,15 @@ def _column(objs: list[Any], get: Callable[[Any], Any]) -> Any:
         values = list(map(get, objs))
     except AttributeError:
         values = [_or_unset(obj, get) for obj in objs]
-    if any(values) or len(set(map(type, values))) > 1:
+    types = set(map(type, values))
+    if not types <= _EXACT:
+        raise UnstorableError("its extra or private values are not in a plain dict; give it a dict of them")
+    if any(values) or len(types) > 1:
         return values
     return _UNIFORM[type(values[0])]
 
 
+_EXACT: Final = frozenset({dict, type(None), bool})  # the last for unset
 _UNIFORM: Final[dict[type, int | None]] = {type(None): None, dict: 0, bool: 1}
 
 

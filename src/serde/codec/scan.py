@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from itertools import chain
 from typing import Any, Final
 
 import ormsgpack
@@ -62,7 +63,5 @@ _DICTS_TELL: Final = sys.version_info < (3, 13)
 
 
 def _inside(containers: list[Any]) -> list[Any]:
-    found = _referents(*containers)
-    if len(found) == sum(map(len, containers)):
-        return found
-    return [part for x in containers for part in (x.values() if type(x) is dict else x)]
+    lists = [x for x in containers if type(x) is list]
+    return [*_referents(*lists), *chain.from_iterable(map(dict.values, [x for x in containers if type(x) is dict]))]

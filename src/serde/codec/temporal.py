@@ -69,7 +69,10 @@ def _zone(value: Any) -> Any:
 
 def _timezone_row(value: dt.timezone) -> list[Any]:
     args = value.__getinitargs__()  # type: ignore[attr-defined]  # CPython has it for pickle; it tells a given name from a made one
-    return [*delta_row(args[0]), args[1] if len(args) > 1 else None]
+    name = args[1] if len(args) > 1 else None
+    if type(name) not in (str, type(None)):
+        raise UnstorableError("its name is of a subclass of str; give it str(name)", value)
+    return [*delta_row(args[0]), name]
 
 
 def _timezone(row: list[Any]) -> dt.timezone:
@@ -81,7 +84,7 @@ def _timezone(row: list[Any]) -> dt.timezone:
 def _zone_key(value: ZoneInfo) -> str:
     if value.key is None or _ZONE_KEY.fullmatch(value.key) is None:
         raise UnstorableError("it is a time zone without a key, made from a file; use ZoneInfo(key)", value)
-    return value.key
+    return str.__str__(value.key)  # of a subclass, if somebody asked so for the zone first: ZoneInfo keeps one object for all equal keys
 
 
 def _zone_info(key: Any) -> ZoneInfo:
