@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from ..errors import KeyServiceUnavailableError
 from ..locks import ForkSafeLock
 
 V = TypeVar("V")
+_POLL_S: Final = 0.005
 
 
 class SingleFlight(Generic[V]):
@@ -81,6 +83,15 @@ class SingleFlight(Generic[V]):
             self._lead(key, *announced)
         elif flight is not None:
             flight.exception()
+
+    def appears(self, key: Hashable, within_s: float) -> bool:
+        """Whether a call for `key` is under way or announced within so many seconds. Not for coroutines."""
+        deadline = time.monotonic() + within_s
+        while key not in self._flights:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
 
     def _join(self, key: Hashable) -> tuple[Future[V], bool]:
         with self._lock:

@@ -20,15 +20,14 @@ from ..errors import (
     UnknownKeyError,
     WrongKeyError,
 )
-from ..locks import ForkSafeLock
 from ..stores import ObjectStore
-from .aged import AgedCache
 from .calls import CallReport
 from .envelope import CacheLimits
 from .flight import SingleFlight
 from .keyobject import MAX_GENERATION, Ended, Live, key_id_of
 from .keyring import Keyring
 from .known import Known, erased, key_to_open, settles
+from .memory import ThreadMemory
 from .roots import HasRoots, Roots
 from .shelf import RACES, Found, KeyShelf, OldVersions, Thread
 from .wrapping import KeyWrapper, thread_key_context
@@ -39,7 +38,7 @@ processes."""
 
 _NAMES: Final = 4096  # thread names remembered
 _BEGIN: Final = "begin"
-_STRIPES: Final = 1024  # so that erasing many threads hardly ever makes a read of another one start over
+_GRACE_S: Final = 0.25  # for the put that begins a life, where LangGraph has submitted a write just before it
 
 
 class ThreadKeys:
@@ -98,14 +97,9 @@ class ThreadKeys:
         self.recheck_s = recheck_s
         self._bounds = cache or CacheLimits()
         self._clock = clock
-        self._known: AgedCache[str, Known] = AgedCache(self._bounds.max_keys, self._bounds.max_age_s, clock)
+        self._memory = ThreadMemory(self._bounds, recheck_s, clock)
         self._flights: SingleFlight[Known | None] = SingleFlight()
-        self._lock = ForkSafeLock()
         self._named = lru_cache(_NAMES)(self._name)
-        self._epochs = [0] * _STRIPES
-        # A put seals several cells of one thread: the first bytes of their contexts, the key, and until when it may be used unasked.
-        self._latest: tuple[bytes, tuple[KeyReference, SecretKey], float] | None = None
-        self._repeats = 0
 
     # --- KeySource ------------------------------------------------------------------------------------------------
 
@@ -121,27 +115,21 @@ class ThreadKeys:
         """
         if self._read_only:
             self.check_may_write()
-        with self._lock:  # an erasure takes it too: no key is given after `mark_ended`
-            latest = self._latest
-            if latest is not None and context.encoded.startswith(latest[0]) and self._clock() < latest[2]:
-                self._repeats += 1
-                return latest[1]
-            home = context.home
-            thread = self._named(home)
-            known = self._fresh(thread.name)
-            if known is not None and known.sealing is not None:
-                self._latest = home, known.sealing, known.checked_at + min(self.recheck_s, self._bounds.max_age_s)
+        sealing = self._memory.sealing(context, self._named)
+        return self._to_seal(self._named(context.home), None)[1] if sealing is None else sealing
+
+    def _to_seal(self, thread: Thread, known: Known | None) -> tuple[Known, tuple[KeyReference, SecretKey]]:
         if known is None or known.sealing is None:
             known = self._flights.do((thread.name, True), partial(self._load_to_seal, thread))
         if known is None or known.sealing is None:
             raise erased(known)
-        return known.sealing
+        return known, known.sealing
 
     async def acurrent(self, context: Context) -> tuple[KeyReference, SecretKey]:
         """As `current`; stores and services are called in a thread."""
         self.check_may_write()
         thread = self._named(context.home)
-        known = self._fresh(thread.name)
+        known = self._memory.fresh(thread.name)
         if known is None or known.sealing is None:
             known = await self._flights.ado((thread.name, True), partial(self._load_to_seal, thread))
         if known is None or known.sealing is None:
@@ -158,7 +146,7 @@ class ThreadKeys:
             ConfigurationError, KeyAccessError, RetryableError, IntegrityError: as `current`.
         """
         thread = self._thread_to_open(reference, context)
-        known = self._fresh(thread.name)
+        known = self._memory.fresh(thread.name)
         if known is None or not settles(known, reference):
             known = self._flights.do((thread.name, False), partial(self._load, thread, mint=False))
         return key_to_open(known, reference)
@@ -166,7 +154,7 @@ class ThreadKeys:
     async def aresolve(self, reference: KeyReference, context: Context) -> SecretKey:
         """As `resolve`; stores and services are called in a thread."""
         thread = self._thread_to_open(reference, context)
-        known = self._fresh(thread.name)
+        known = self._memory.fresh(thread.name)
         if known is None or not settles(known, reference):
             known = await self._flights.ado((thread.name, False), partial(self._load, thread, mint=False))
         return key_to_open(known, reference)
@@ -198,8 +186,21 @@ class ThreadKeys:
         if not self._seals(thread.name):
             self._reopen(thread)
 
+    def is_of_earlier_life(self, context: Context, made_ms: int) -> bool:
+        """Whether what was made at that time, in milliseconds since 1970, must be from before the thread's present life.
+
+        The life before ended `fence_s` before this one could begin, and was sealed for at most `recheck_s` longer. Half way between these
+        two tells them apart, however clocks differ by less than that.
+
+        Raises:
+            ThreadErasedError, KeyAccessError, RetryableError, IntegrityError, ConfigurationError: as `current`.
+        """
+        thread = self._named(context.home)
+        live = self._to_seal(thread, self._memory.fresh(thread.name))[0].found.object
+        return live.generation > 1 and made_ms < live.since_ms - 500 * (self.fence_s - self.recheck_s)
+
     def _seals(self, name: str) -> bool:
-        known = self._fresh(name)
+        known = self._memory.fresh(name)
         return known is not None and known.sealing is not None
 
     def reopen(self, thread_id: str, *, scope: str = "") -> None:
@@ -235,18 +236,11 @@ class ThreadKeys:
 
     def forget(self) -> None:
         """Drops every key at hand: the next use of each thread asks the store and a root again."""
-        with self._lock:
-            self._epochs = [epoch + 1 for epoch in self._epochs]
-            self._latest = None
-            self._known.clear()
+        self._memory.forget()
 
     def mark_ended(self, name: str, found: Found) -> None:
         """For erasure code: from here on no cached key and no read under way in this process gives the thread's key."""
-        with self._lock:
-            self._epochs[_stripe(name)] += 1
-            self._latest = None
-            now = self._clock()
-            self._known.put(name, Known(found, None, now, now))
+        self._memory.end(name, found)
 
     def check_may_write(self) -> None:
         """Nothing, unless this key source is read-only.
@@ -259,12 +253,12 @@ class ThreadKeys:
 
     def stats(self) -> CallReport:
         """Calls made and saved since this key source was made; reads of the store are not counted."""
-        return self.roots.tally.report(self._known.hits + self._repeats)
+        return self.roots.tally.report(self._memory.hits)
 
     @property
     def cached_threads(self) -> int:
         """Threads whose key object is cached."""
-        return len(self._known)
+        return len(self._memory)
 
     def __repr__(self) -> str:
         return f"ThreadKeys({self.roots!r}{', read-only' if self._read_only else ''})"
@@ -300,23 +294,21 @@ class ThreadKeys:
             )
         return self._named(context.home)
 
-    def _fresh(self, name: str) -> Known | None:
-        """What the cache knows, if it was checked lately. An end is known for good."""
-        now = self._clock()
-        known = self._known.get(name, now)
-        if known is None or (now - known.checked_at >= self.recheck_s and known.sealing is not None):
-            return None
-        return known
-
     def _load_to_seal(self, thread: Thread) -> Known | None:
         """As `_load`, with `mint`; while the thread's new life is being begun here, after that."""
-        self._flights.wait((thread.name, _BEGIN))
-        return self._load(thread, mint=True)
+        begins = thread.name, _BEGIN
+        self._flights.wait(begins)
+        known = self._load(thread, mint=True)
+        ended = None if known is None else known.found.object
+        if isinstance(ended, Ended) and ended.fence_ms <= self.now() * 1000 and self._flights.appears(begins, _GRACE_S):
+            self._flights.wait(begins)
+            known = self._load(thread, mint=True)
+        return known
 
     def _load(self, thread: Thread, *, mint: bool) -> Known | None:
         """What the store knows, after the cache; with `mint`, a thread without a key object gets one."""
         for _ in range(RACES):
-            epoch = self._epochs[_stripe(thread.name)]
+            epoch = self._memory.epoch(thread.name)
             began = self._clock()
             found = self.shelf.read(thread.name)
             if found is None and not mint:
@@ -325,27 +317,18 @@ class ThreadKeys:
                 known = self._minted(thread, None, 1, began) if found is None else self._understood(thread, found, began)
             except ConflictError:
                 continue  # another writer made the key first
-            if self._keep(thread, known, epoch):
+            if self._memory.keep(thread.name, known, epoch):
                 return known
         raise ConflictError("the thread's key object changes faster than it can be read; try again")
 
-    def _keep(self, thread: Thread, known: Known, epoch: int) -> bool:
-        """Caches it, unless this process erased since the epoch was looked up: then it may be from before."""
-        with self._lock:
-            if self._epochs[_stripe(thread.name)] != epoch:
-                return False
-            self._known.put(thread.name, known)
-            self._latest = None
-            return True
-
     def _understood(self, thread: Thread, found: Found, began: float) -> Known:
         live = found.object
-        before = self._known.peek(thread.name)
+        before = self._memory.last(thread.name)
         if live.scope != thread.scope:
             raise AuthenticationError("the thread's key object belongs to another scope: it was exchanged or moved; no key was unwrapped")
         if isinstance(live, Ended):
             return Known(found, None, began, began)
-        if before is not None and isinstance(before.found.object, Ended) and before.found.object.generation >= live.generation:
+        if self._memory.ended(thread.name) >= live.generation:
             raise AuthenticationError(
                 "the thread was erased, and its key object is back: the key store was rolled back; no key was unwrapped"
             )
@@ -375,7 +358,7 @@ class ThreadKeys:
 
     def _reopen(self, thread: Thread) -> None:
         for _ in range(RACES):
-            epoch = self._epochs[_stripe(thread.name)]
+            epoch = self._memory.epoch(thread.name)
             began = self._clock()
             found = self.shelf.read(thread.name)
             if found is None or not isinstance(found.object, Ended):
@@ -389,10 +372,6 @@ class ThreadKeys:
                 known = self._minted(thread, found, found.object.generation + 1, began)
             except ConflictError:
                 continue
-            self._keep(thread, known, epoch)
+            self._memory.keep(thread.name, known, epoch)
             return
         raise ConflictError("the thread's key object changes faster than it can be read; try again")
-
-
-def _stripe(name: str) -> int:
-    return int(name[:8], 16) % _STRIPES
