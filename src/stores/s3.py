@@ -101,12 +101,17 @@ class S3Store(BlockingStore):
         """The store of ``s3://bucket/prefix``; ``?endpoint_url=http://…`` for an S3-compatible server.
 
         Raises:
-            ConfigurationError: the URI is of another form.
+            ConfigurationError: the URI is of another form, or has an option that is not known.
         """
         parts = urlsplit(uri)
-        query = parse_qs(parts.query)
+        query = parse_qs(parts.query, keep_blank_values=True)
         endpoint = query.pop("endpoint_url", [None])[-1]
-        if parts.scheme != "s3" or not parts.netloc or query or parts.fragment:
+        if parts.scheme == "s3" and query:
+            raise ConfigurationError(
+                f"not an S3 URI: it has no option {', '.join(sorted(map(repr, query)))}, only ?endpoint_url=…; give the rest as arguments, "
+                "such as put_args="
+            )
+        if parts.scheme != "s3" or not parts.netloc or endpoint == "" or parts.fragment:
             raise ConfigurationError(f"not an S3 URI: {uri!r}; write s3://bucket/prefix, with ?endpoint_url=… for an S3-compatible server")
         if endpoint is not None:
             options.setdefault("endpoint_url", endpoint)
