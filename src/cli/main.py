@@ -12,7 +12,8 @@ from .keygen import keygen
 
 _EPILOG = """\b
 Exit status: 0 done; 1 a claim of the demo is false; 2 fix the command or the configuration;
-3 a key is missing or wrong; 4 data is damaged, forged or not sealed; 5 a value cannot be stored; 6 try again.
+3 a key is missing or wrong; 4 data is damaged, forged or not sealed; 5 a value cannot be stored; 6 try again;
+7 nothing has that name.
 """
 
 

@@ -61,7 +61,8 @@ FORMS = {
 def test_inspect_reads_the_header_without_a_key(form):
     done = run("inspect", "--json", data=form)
     assert done.exit_code == 0, done.output
-    facts = json.loads(done.stdout)
+    (facts,) = json.loads(done.stdout)
+    assert facts["where"] == ""
     assert facts["key_id"] == "2026-11"
     assert facts["key_kind"] == "keyring"
     assert facts["plain_bytes"] == 100
