@@ -21,6 +21,7 @@ from botocore.exceptions import ClientError
 from urllib3 import HTTPResponse
 
 from sealpoint.errors import ConfigurationError, StoreAccessError, StoreUnavailableError, StoreUnsupportedError
+from sealpoint.stores import S3Versions
 from sealpoint.stores.s3 import S3Store, make_client
 from tests.s3 import credentials, new_bucket
 from tests.services import Service
@@ -284,6 +285,12 @@ def test_arguments_that_s3_does_not_take_are_named_without_their_values(
     assert "the-secret" not in "".join(traceback.format_exception(caught.value))
 
 
+def test_old_versions_are_looked_for_on_the_server_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    found = S3Versions(S3Store("bucket", endpoint_url="http://127.0.0.1:9"))
+    assert found._client.meta.endpoint_url == "http://127.0.0.1:9"
+
+
 def test_a_bucket_that_cannot_be_one_is_a_mistake_too(monkeypatch: pytest.MonkeyPatch) -> None:
     credentials(monkeypatch)
     store = S3Store("not a bucket", endpoint_url="http://127.0.0.1:9", engine="boto3")
@@ -293,7 +300,6 @@ def test_a_bucket_that_cannot_be_one_is_a_mistake_too(monkeypatch: pytest.Monkey
 
 def test_the_stores_of_the_extra_are_where_the_others_are() -> None:
     from sealpoint import stores
-    from sealpoint.stores import S3Versions
     from sealpoint.stores.s3versions import S3Versions as Same
 
     assert (stores.S3Store, S3Versions) == (S3Store, Same)
