@@ -76,8 +76,10 @@ def beyond_the_list(database: Path, columns: set[str]) -> Iterator[str]:
             yield from (f"channel {name}" for name, value in found["channel_values"].items() if not _sealed(value))
         for (cell,) in connection.execute("select metadata from checkpoints"):
             yield from (f"metadata.{name}" for name in json.loads(cell).keys() - _METADATA)
-        for value, path in connection.execute("select value, task_path from writes"):
-            yield from ["writes.value"] * (not _sealed(value)) + ["writes.task_path"] * bool(path)
+        if any(not _sealed(cell) for (cell,) in connection.execute("select value from writes")):
+            yield "writes.value"
+        if "writes.task_path" in columns and connection.execute("select 1 from writes where task_path <> ''").fetchone():
+            yield "writes.task_path"  # older versions of the saver have no such column
 
 
 def _sealed(value: object) -> bool:
