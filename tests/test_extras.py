@@ -106,6 +106,14 @@ def test_a_feature_misses_its_extra_exactly_when_it_is_not_installed(extra):
     assert told.startswith("MissingExtraError") is not has(extra)
 
 
+@pytest.mark.parametrize("name", ["S3Store", "S3Versions"])
+def test_a_store_that_needs_an_extra_names_it_when_it_is_imported_from_where_the_others_are(name):
+    told = run(_TELL.format(use=f"from sealpoint.stores import {name}"), without=MODULES["s3"])
+    assert told.startswith("MissingExtraError")
+    assert "pip install 'sealpoint[s3]'" in told
+    assert run(f"from sealpoint.stores import *\nprint('{name}' in globals())", without=MODULES["s3"]) == "False\n"
+
+
 def test_the_command_line_exits_with_the_status_of_a_configuration_error():
     command = [sys.executable, "-I", "-c", _BLOCK.format(gone=MODULES["demo"]) + "from sealpoint.cli import main; main(['demo'])"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -1,5 +1,6 @@
 """The README tells the truth: its help text is the real one, its links lead somewhere, its Python runs."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def test_the_python_shown_runs(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(blocks) >= 5
+    assert any("async def main" in block for block in blocks)
     start, *others = (block.replace("file:///var/lib/agents", tmp_path.as_uri() + "/agents") for block in blocks)
     names: dict[str, Any] = {}
     exec(start, names)  # noqa: S102 - our own README
@@ -47,6 +49,8 @@ def test_the_python_shown_runs(monkeypatch, tmp_path):
     assert names["connection"].execute("select count(*) from checkpoints where type like '%+aesgcm'").fetchone()[0] > 0
     for block in others:
         exec(block, names)  # noqa: S102 - our own README
+        if "async def main" in block:
+            asyncio.run(names["main"]())
         if "register" in block:
             context = names["decimal"].Context(prec=7)
             assert names["serde"].loads_typed(names["serde"].dumps_typed(context)).prec == 7

@@ -12,7 +12,8 @@ from .keygen import keygen
 
 _EPILOG = """\b
 Exit status: 0 done; 1 a claim of the demo is false; 2 fix the command or the configuration;
-3 a key is missing or wrong; 4 data is damaged, forged or not sealed; 5 a value cannot be stored; 6 try again.
+3 a key is missing or wrong; 4 data is damaged, forged or not sealed; 5 a value cannot be stored; 6 try again;
+7 nothing has that name.
 """
 
 
@@ -41,13 +42,17 @@ def main() -> None:
 
 @main.command()
 @click.option("--keep", type=click.Path(file_okay=False, path_type=str), help="Keep the demo's files and keys in this new folder.")
-@click.option("--uri", metavar="URI", help="Where the object saver works: s3://bucket/prefix, or file:///folder (default: a local folder).")
+@click.option(
+    "--uri",
+    metavar="URI",
+    help="Where the object saver works, an empty place: s3://bucket/prefix, or file:///folder (default: a local folder).",
+)
 def demo(keep: str | None, uri: str | None) -> None:
     """Run a real LangGraph agent over a sealed store, and prove the claims.
 
-    The agent calls tools, runs a subgraph and parallel tasks, stops at an interrupt and is resumed in a second process: first on
-    SqliteSaver with the sealed serializer, then on the object saver. Each time the raw store is scanned for the secrets it was told, and
-    tampered with; a key is rotated, a thread deleted. No network, no model. Status 1 if any claim is false.
+    The agent calls tools, runs a subgraph and parallel tasks, stops at an interrupt and is resumed in a second process: on SqliteSaver
+    with the sealed serializer, on SqliteSaver in SealedSaver, and on the object saver. Each time the raw store is scanned for the secrets
+    it was told, and tampered with; a key is rotated, a thread deleted. No network, no model. Status 1 if any claim is false.
     """
     from .demo.run import run
 

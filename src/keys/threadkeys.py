@@ -63,7 +63,7 @@ class ThreadKeys:
             and than the clocks of the processes differ.
         cache: bounds for cached thread keys; `max_keys` counts threads.
         old_versions: for a store that keeps old versions: what removes those of a key object when its thread is erased
-            (`sealpoint.stores.s3versions.S3Versions`).
+            (`sealpoint.stores.S3Versions`).
         clock: seconds that only grow; for tests.
         now: seconds since 1970; for tests.
 

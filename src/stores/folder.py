@@ -55,7 +55,7 @@ class FolderStore(BlockingStore):
             raise ConfigurationError("a local folder as a store needs POSIX file locks; on this system use an S3-compatible server")
         self._root = Path(root).absolute()
         self._durable = durable
-        with _translated(str(self._root)):
+        with _making(str(self._root)):
             for folder in (self._root, self._root / _TMP, self._root / _LOCKS):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._sweep()
@@ -235,6 +235,18 @@ def _current_etag(path: Path) -> str | None:
         return _etag(path.read_bytes())
     except FileNotFoundError:
         return None
+
+
+@contextmanager
+def _making(root: str) -> Iterator[None]:
+    """As `_translated`, for the store's own folder, which nobody expects to be there."""
+    try:
+        with _translated(root):
+            yield
+    except NotFoundError as exc:
+        raise StoreAccessError(
+            f"the folder {root!r} cannot be made: a part of its path is a file, or takes no folders; name another place"
+        ) from exc.__cause__
 
 
 @contextmanager

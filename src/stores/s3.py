@@ -83,7 +83,7 @@ class S3Store(BlockingStore):
         self.bucket = bucket
         self.prefix = _checked_prefix(prefix)
         self._given = client
-        self._endpoint_url = endpoint_url
+        self.endpoint_url = endpoint_url
         self._put_args = dict(put_args or {})
         self._common = {name: self._put_args[name] for name in _EVERY_CALL if name in self._put_args}
         self._get_args = {name: self._put_args[name] for name in (*_EVERY_CALL, *_CUSTOMER_KEY) if name in self._put_args}
@@ -101,12 +101,17 @@ class S3Store(BlockingStore):
         """The store of ``s3://bucket/prefix``; ``?endpoint_url=http://…`` for an S3-compatible server.
 
         Raises:
-            ConfigurationError: the URI is of another form.
+            ConfigurationError: the URI is of another form, or has an option that is not known.
         """
         parts = urlsplit(uri)
-        query = parse_qs(parts.query)
+        query = parse_qs(parts.query, keep_blank_values=True)
         endpoint = query.pop("endpoint_url", [None])[-1]
-        if parts.scheme != "s3" or not parts.netloc or query or parts.fragment:
+        if parts.scheme == "s3" and query:
+            raise ConfigurationError(
+                f"not an S3 URI: it has no option {', '.join(sorted(map(repr, query)))}, only ?endpoint_url=…; give the rest as arguments, "
+                "such as put_args="
+            )
+        if parts.scheme != "s3" or not parts.netloc or endpoint == "" or parts.fragment:
             raise ConfigurationError(f"not an S3 URI: {uri!r}; write s3://bucket/prefix, with ?endpoint_url=… for an S3-compatible server")
         if endpoint is not None:
             options.setdefault("endpoint_url", endpoint)
@@ -267,10 +272,10 @@ class S3Store(BlockingStore):
                     not self._started
                     and self._given is None
                     and self._engine == "auto"
-                    and s3fast.available(client, self._endpoint_url)
+                    and s3fast.available(client, self.endpoint_url)
                     and not self._get_args
                 ):
-                    self._fast_objects = FastObjects(client, self.bucket, self._endpoint_url)
+                    self._fast_objects = FastObjects(client, self.bucket, self.endpoint_url)
                 self._started = True
         return self._fast_objects if self._fast_objects is not None and self._fast_objects.usable else None
 
@@ -281,7 +286,7 @@ class S3Store(BlockingStore):
         if self._own is None or self._own_pid != os.getpid():
             with self._lock:
                 if self._own is None or self._own_pid != os.getpid():
-                    self._own = make_client(self._endpoint_url, self._threads)
+                    self._own = make_client(self.endpoint_url, self._threads)
                     self._own_pid = os.getpid()
         return self._own
 

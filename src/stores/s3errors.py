@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, ParamValidationError, PartialCredentialsError
 from urllib3.exceptions import HTTPError
 
 from ..errors import (
@@ -42,6 +43,11 @@ _HINTS: Final = {
 }
 
 
+# botocore.validate, ParamValidator: the report has a line for each fault, with the parameter's value in it.
+_UNKNOWN: Final = re.compile(r'^Unknown parameter in [\w.\[\]]+: "([\w.-]{1,64})"', re.MULTILINE)
+_INVALID: Final = re.compile(r"^Invalid [\w ]+ for parameter (\w{1,64})", re.MULTILINE)
+
+
 @contextmanager
 def translated(operation: str, key: str) -> Iterator[None]:
     """Raises our errors for theirs.
@@ -60,6 +66,8 @@ def translated(operation: str, key: str) -> Iterator[None]:
         raise of_code(operation, key, str(error.get("Code", status)), status) from exc
     except (NoCredentialsError, PartialCredentialsError) as exc:
         raise StoreAccessError(f"{operation}: there are no credentials for S3; give a client, or set them as boto3 expects them") from exc
+    except ParamValidationError as exc:
+        raise _of_report(operation, str(exc)) from None  # the report shows values, and one of them may be a customer's key
     except (BotoCoreError, HTTPError, OSError) as exc:
         raise StoreUnavailableError(
             f"{operation} of {key!r} had no answer ({type(exc).__name__}); it may or may not have happened"
@@ -80,6 +88,14 @@ def of_code(operation: str, key: str, code: str, status: int = 0) -> SealpointEr
         return ConfigurationError(f"{operation}: the key is too long with the store's prefix; use a shorter prefix")
     hint = _HINTS.get(code, "see the cause")
     return StoreAccessError(f"{operation} of {key!r} was answered {code}: {hint}")
+
+
+def _of_report(operation: str, report: str) -> ConfigurationError:
+    """The error for arguments that were not sent, because botocore knows that S3 does not take them: their names, without their values."""
+    unknown, invalid = sorted(set(_UNKNOWN.findall(report))), sorted(set(_INVALID.findall(report)))
+    told = [f"there is no parameter {', '.join(unknown)}"] * bool(unknown) + [f"not a value for {', '.join(invalid)}"] * bool(invalid)
+    refused = "; ".join(told) or "botocore refuses the bucket or a parameter"
+    return ConfigurationError(f"{operation} was not sent: {refused}; correct put_args, or the bucket's name")
 
 
 def etag_of(response: Any) -> str:

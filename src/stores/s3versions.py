@@ -23,13 +23,13 @@ class S3Versions:
 
     Args:
         store: where the objects are.
-        client: a boto3 S3 client with these permissions; None makes one as `S3Store` does.
+        client: a boto3 S3 client with these permissions; None makes one as `S3Store` does, for the same server.
     """
 
     def __init__(self, store: S3Store, *, client: S3Client | None = None) -> None:
         self._bucket = store.bucket
         self._prefix = store.prefix
-        self._client: Any = make_client() if client is None else client
+        self._client: Any = make_client(store.endpoint_url) if client is None else client
 
     def purge(self, key: str) -> tuple[int, tuple[str, ...]]:
         """Removes every version of the object but the current one.

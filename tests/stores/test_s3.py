@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import secrets
+import traceback
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from botocore.exceptions import ClientError
 from urllib3 import HTTPResponse
 
 from sealpoint.errors import ConfigurationError, StoreAccessError, StoreUnavailableError, StoreUnsupportedError
+from sealpoint.stores import S3Versions
 from sealpoint.stores.s3 import S3Store, make_client
 from tests.s3 import credentials, new_bucket
 from tests.services import Service
@@ -254,6 +256,55 @@ def _in_child(store: S3Store) -> None:
 def test_what_is_no_s3_uri_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="not an S3 URI"):
         S3Store.from_uri(uri)
+
+
+@pytest.mark.parametrize("uri", ["s3://b/p?nonsense=the-secret", "s3://b/p?nonsense", "s3://b/p?endpoint_url=http://h&nonsense=1"])
+def test_an_option_that_no_s3_uri_has_is_named(uri: str) -> None:
+    with pytest.raises(ConfigurationError, match="no option 'nonsense', only") as caught:
+        S3Store.from_uri(uri)
+    assert "the-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("put_args", "told"),
+    [
+        ({"Nonsense": "the-secret"}, "there is no parameter Nonsense"),
+        ({"StorageClass": ("the-secret",)}, "not a value for StorageClass"),
+        ({"CacheControl": ["the-secret"], "Nonsense": 1}, "there is no parameter Nonsense; not a value for CacheControl"),
+    ],
+)
+def test_arguments_that_s3_does_not_take_are_named_without_their_values(
+    put_args: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credentials(monkeypatch)
+    store = S3Store("bucket", endpoint_url="http://127.0.0.1:9", put_args=put_args)
+    with pytest.raises(ConfigurationError) as caught:
+        store.put("a", b"1")
+    assert told in str(caught.value)
+    assert "was not sent" in str(caught.value)
+    assert "the-secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_old_versions_are_looked_for_on_the_server_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    found = S3Versions(S3Store("bucket", endpoint_url="http://127.0.0.1:9"))
+    assert found._client.meta.endpoint_url == "http://127.0.0.1:9"
+
+
+def test_a_bucket_that_cannot_be_one_is_a_mistake_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    store = S3Store("not a bucket", endpoint_url="http://127.0.0.1:9", engine="boto3")
+    with pytest.raises(ConfigurationError, match="refuses the bucket"):
+        store.get("a")
+
+
+def test_the_stores_of_the_extra_are_where_the_others_are() -> None:
+    from sealpoint import stores
+    from sealpoint.stores.s3versions import S3Versions as Same
+
+    assert (stores.S3Store, S3Versions) == (S3Store, Same)
+    with pytest.raises(ImportError, match="S4Store"):
+        from sealpoint.stores import S4Store  # type: ignore[attr-defined] # noqa: F401 - it is not there
 
 
 @pytest.mark.parametrize("prefix", ["a//b", "a/../b", "./a"])

@@ -1,4 +1,4 @@
-"""What both halves of the demo share: claims that are printed with their outcome, titles, and steps in processes of their own."""
+"""What the parts of the demo share: claims that are printed with their outcome, titles, tables, and steps in processes of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import sys
 import click
 
 from ...errors import ConfigurationError
-from ...keys.environment import SEALPOINT_KEYS
+from ...keys.environment import LANGGRAPH_AES_FALLBACK_KEYS, LANGGRAPH_AES_KEY, LANGGRAPH_AES_LEGACY_KEY, SEALPOINT_KEYS
+from ...savers.wrapped.saver import INDEX_KEYS
+from .scan import Column
+
+_KEY_VARIABLES = frozenset({SEALPOINT_KEYS, INDEX_KEYS, LANGGRAPH_AES_KEY, LANGGRAPH_AES_FALLBACK_KEYS, LANGGRAPH_AES_LEGACY_KEY})
 
 
 class Claims:
@@ -35,11 +39,20 @@ def remark(text: str) -> None:
     click.echo(f"       {text}")
 
 
-def in_process(step: str, where: str, keys: str, thread: str = "") -> str:
+def table(columns: dict[str, Column]) -> None:
+    """Prints what each column of a file holds."""
+    click.echo(f"       {'column':34}{'cells':>6}{'sealed':>8}  secrets in clear")
+    for name, column in columns.items():
+        sealed = str(column.sealed or (f"in {column.around}" if column.around else "-"))
+        click.echo(f"       {name:34}{column.cells:>6}{sealed:>8}  {', '.join(sorted(column.found)) or '-'}")
+
+
+def in_process(step: str, kind: str, where: str, keys: str, thread: str = "") -> str:
     """Runs one step of the agent in a process of its own, with the keys in its environment only, and returns what it prints.
 
     Args:
         step: ``start`` or ``resume``.
+        kind: ``serde``, ``sealed`` or ``objects``: the saver, as `step.open_saver` makes it.
         where: a SQLite file, or a URI that `ObjectSaver.from_uri` takes.
         keys: the value of `SEALPOINT_KEYS`.
         thread: "" for the demo's usual one.
@@ -48,8 +61,8 @@ def in_process(step: str, where: str, keys: str, thread: str = "") -> str:
         ConfigurationError: the step failed; the message has the end of what it said.
     """
     done = subprocess.run(  # noqa: S603 - our own module, our own arguments
-        [sys.executable, "-m", f"{__package__}.step", step, where, *([thread] if thread else [])],
-        env={**os.environ, SEALPOINT_KEYS: keys},
+        [sys.executable, "-m", f"{__package__}.step", step, kind, where, *([thread] if thread else [])],
+        env=environment(keys),
         capture_output=True,
         text=True,
         check=False,
@@ -57,3 +70,8 @@ def in_process(step: str, where: str, keys: str, thread: str = "") -> str:
     if done.returncode:
         raise ConfigurationError(f"the demo's {step} step failed:\n{done.stderr.strip()[-2000:]}")
     return done.stdout.strip()
+
+
+def environment(keys: str) -> dict[str, str]:
+    """This process's environment with the demo's keys, and without the user's: those are not for the demo, and may be malformed."""
+    return {**{name: value for name, value in os.environ.items() if name not in _KEY_VARIABLES}, SEALPOINT_KEYS: keys}

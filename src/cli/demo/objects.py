@@ -14,25 +14,32 @@ from . import agent
 from .claims import Claims, in_process, remark, title
 from .scan import find
 
-_OTHER = "refund-0009"
+OTHER = "refund-0009"
 Objects = dict[str, bytes]
 
 
-def story(uri: str, key: str, claims: Claims) -> None:
-    """Tells it, over the store that `uri` names; afterwards nothing of it is left there."""
+def story(uri: str, key: str, claims: Claims, *, leave: bool = False) -> None:
+    """Tells it, over the store that `uri` names.
+
+    Args:
+        uri: the store.
+        key: the value of `SEALPOINT_KEYS`.
+        claims: takes what is claimed.
+        leave: leaves the thread that the story does not delete; otherwise nothing of it is left.
+    """
     with ExitStack() as cleanup:
         saver = ObjectSaver.from_uri(uri, Keyring.parse(key))
         cleanup.callback(saver.store.close)
-        for thread in (agent.THREAD, _OTHER):
+        for thread in (agent.THREAD, *(() if leave else (OTHER,))):
             cleanup.callback(saver.delete_thread, thread)
 
-        title(f"6  The same agent on the object saver: {uri.partition('://')[0]}, no server, no schema")
-        asked = in_process("start", uri, key)
+        title(f"7  The same agent on the object saver: {uri.partition('://')[0]}, no server, no schema")
+        asked = in_process("start", "objects", uri, key)
         claims.check("it stops at its interrupt (process 1)", asked == agent.SECRETS["interrupt value"])
-        answer = in_process("resume", uri, key)
+        answer = in_process("resume", "objects", uri, key)
         claims.check("it is resumed by another process (process 2)", answer == "3 checks passed, decision recorded.")
 
-        title("7  What a thief of the store sees")
+        title("8  What a thief of the store sees")
         stored = _objects(saver)
         claims.check(
             f"every one of {len(stored)} objects is sealed",
@@ -42,15 +49,15 @@ def story(uri: str, key: str, claims: Claims) -> None:
         claims.check("no planted secret is in any object or key, the e-mail in the metadata included", not shown, ", ".join(shown))
         remark("ids, times and sizes stay readable in the keys; thread ids can be hashed (hash_threads=).")
 
-        title("8  What happens to someone who changes the store")
-        in_process("start", uri, key, _OTHER)
+        title("9  What happens to someone who changes the store")
+        in_process("start", "objects", uri, key, OTHER)
         _tamper(saver, claims)
 
-        title("9  Deleted is deleted")
+        title("10  Deleted is deleted")
         saver.delete_thread(agent.THREAD)
         left = [name for name in _objects(saver) if agent.THREAD in name]
         claims.check(
-            "deleting the thread removes every object of it, and nothing of another", not left and _latest(saver, _OTHER) is not None
+            "deleting the thread removes every object of it, and nothing of another", not left and _latest(saver, OTHER) is not None
         )
 
 
@@ -65,7 +72,7 @@ def _latest(saver: ObjectSaver, thread: str) -> object:
 def _tamper(saver: ObjectSaver, claims: Claims) -> None:
     """Edits the newest checkpoint's object in several ways, each undone afterwards."""
     ours = sorted(name for name in _objects(saver) if name.startswith(f"t-{agent.THREAD}/n-/c/") and name.endswith(".c"))
-    theirs = sorted(name for name in _objects(saver) if name.startswith(f"t-{_OTHER}/n-/c/") and name.endswith(".c"))
+    theirs = sorted(name for name in _objects(saver) if name.startswith(f"t-{OTHER}/n-/c/") and name.endswith(".c"))
     newest, genuine = ours[0], saver.store.get(ours[0]).data
     foreign, older = saver.store.get(theirs[0]).data, saver.store.get(ours[1]).data
     edits: dict[str, Callable[[bytes], bytes]] = {

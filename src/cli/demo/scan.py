@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...ciphers import looks_sealed, peek_key_id
+from ...errors import IntegrityError
+from ...savers.finding import SeveralError
+from ...savers.finding import find as sealed_values
 
 
 @dataclass(slots=True)
@@ -19,12 +22,14 @@ class Column:
     Args:
         cells: cells that are not null.
         sealed: of these, how many are envelopes.
+        around: of the others, how many have envelopes in them, between what is not sealed.
         found: the planted secrets that a cell shows, by name.
         key_ids: how many sealed cells name each key id.
     """
 
     cells: int = 0
     sealed: int = 0
+    around: int = 0
     found: set[str] = field(default_factory=set)
     key_ids: Counter[str] = field(default_factory=Counter)
 
@@ -71,4 +76,13 @@ def _add(column: Column, cell: object, wanted: dict[str, tuple[bytes, ...]]) -> 
     if looks_sealed(data):
         column.sealed += 1
         column.key_ids[peek_key_id(data)] += 1
+    elif _has_sealed(data):
+        column.around += 1
     column.found |= {name for name, forms in wanted.items() if any(form in data for form in forms)}
+
+
+def _has_sealed(data: bytes) -> bool:
+    try:
+        return any(looks_sealed(value.data) for value in sealed_values(data))
+    except (IntegrityError, SeveralError):
+        return False

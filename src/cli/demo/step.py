@@ -1,30 +1,41 @@
-"""One step of the demo's agent in a process of its own: `python -m sealpoint.cli.demo.step start|resume FILE|URI [THREAD]`."""
+"""One step of the demo's agent in a process of its own: `python -m sealpoint.cli.demo.step start|resume KIND FILE|URI [THREAD]`."""
 
 from __future__ import annotations
 
 import sqlite3
 import sys
 from contextlib import ExitStack
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ...savers import ObjectSaver
+from ...savers import ObjectSaver, SealedSaver
 from ...serde import sealed_serializer
 from . import agent
 
 
-def main(step: str, where: str, thread: str = agent.THREAD) -> None:
-    """Runs `step` with keys from the environment, and prints what a person would read of it."""
+def open_saver(kind: str, where: str, cleanup: ExitStack) -> BaseCheckpointSaver[Any]:
+    """The saver of one part of the demo, with keys from the environment.
+
+    Args:
+        kind: ``serde`` and ``sealed`` are SQLite by the first and the second way in; ``objects`` is the object saver.
+        where: a file, or a URI.
+        cleanup: closes it.
+    """
+    if kind == "objects":
+        saver = ObjectSaver.from_uri(where)
+        cleanup.callback(saver.store.close)
+        return saver
+    connection = sqlite3.connect(where, check_same_thread=False)
+    cleanup.callback(connection.close)
+    return SealedSaver(SqliteSaver(connection)) if kind == "sealed" else SqliteSaver(connection, serde=sealed_serializer())
+
+
+def main(step: str, kind: str, where: str, thread: str = agent.THREAD) -> None:
+    """Runs `step`, and prints what a person would read of it."""
     with ExitStack() as cleanup:
-        saver: BaseCheckpointSaver[str]
-        if "://" in where:
-            saver = ObjectSaver.from_uri(where)
-            cleanup.callback(saver.store.close)
-        else:
-            connection = sqlite3.connect(where, check_same_thread=False)
-            cleanup.callback(connection.close)
-            saver = SqliteSaver(connection, serde=sealed_serializer())
+        saver = open_saver(kind, where, cleanup)
         if step == "start":
             print(agent.start(saver, thread))  # noqa: T201 - the parent process reads it
         else:

@@ -134,7 +134,8 @@ class Trust:
             where, name = shown(module, 200), shown(qualname, 200)
             raise TypeRefusedError(
                 f"a stored value names the type {where}.{name}, which is not allowed here; it was not imported. "
-                f"Allow it with allowed_types=[('{where}', '{name}')] if it is yours"
+                f"If it is yours, allow it: serde=sealed_serializer(allowed_types=[('{where}', '{name}')]), or "
+                "JsonPlus(allowed_types=[…]) in a chain of your own"
             )
 
 
