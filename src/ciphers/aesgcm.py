@@ -124,10 +124,10 @@ class AesGcm:
         bound = bind(context.form, core, tag, context.encoded)
         return body.seal(key.reveal_seal_key(), bound, core + reference.block, data)
 
-    def key_id(self, data: bytes) -> str:
+    def key_id(self, data: bytes | bytearray | memoryview) -> str:
         """The key id that the header of `data` claims, or "": answered without a key."""
         core, key_id = self._latest
-        return key_id if data.startswith(core) else peek_key_id(data)
+        return key_id if data[: len(core)] == core else peek_key_id(data)
 
     def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
         """LangGraph's `CipherProtocol`: the cipher's name and the envelope. Binds neither tag nor place."""

@@ -20,7 +20,7 @@ _SEVERAL = "these are several values; give one, for example with LIMIT 1"
 _HEX = re.compile(rb"(?:\\x|0x)?([0-9A-Fa-f]{2}\s*)+")
 
 
-@click.command()
+@click.command(short_help="Show the headers and key ids of stored values, without a key.")
 @click.argument("value", type=click.File("rb"), default="-")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, with an object for each sealed value.")
 def inspect(value: BinaryIO, as_json: bool) -> None:

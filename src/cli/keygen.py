@@ -15,7 +15,7 @@ from ..ciphers.secret import KEY_BYTES
 from ..keys.environment import SEALPOINT_KEYS
 
 
-@click.command()
+@click.command(short_help="Make a new key, and say where to put it.")
 @click.option(
     "--id",
     "key_id",

@@ -36,11 +36,11 @@ class _Errors(click.Group):
 def main() -> None:
     """Seals what LangGraph stores: lossless, compressed, encrypted, bound.
 
-    Start with `sealpoint keygen`, then pass serde=sealpoint.sealed_serializer() to the saver you use. `sealpoint demo` shows it at work.
+    Start with `sealpoint keygen`, then wrap the saver you use: sealpoint.SealedSaver(saver). `sealpoint demo` shows it at work.
     """
 
 
-@main.command()
+@main.command(short_help="Run a real agent over sealed stores, and prove the claims.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=str), help="Keep the demo's files and keys in this new folder.")
 @click.option(
     "--uri",

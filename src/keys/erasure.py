@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-from ..errors import ConflictError, ThreadErasedError
+from ..errors import ConflictError, IntegrityError, ThreadErasedError
 from .keyobject import Ended, Live
 from .shelf import RACES, Found, KeyShelf, OldVersions, Thread
 from .threadkeys import ThreadKeys
@@ -174,10 +174,18 @@ def _surviving(shelf: KeyShelf, name: str) -> set[str]:
     pending = [name]
     while pending:
         for target, generation in shelf.copies(pending.pop()):
-            found = shelf.read(target)
-            if found is not None and isinstance(found.object, Live) and generation in (found.object.generation, 0):
+            if _may_live(shelf, target, generation):
                 alive.add(target)
             if target not in seen:
                 seen.add(target)
                 pending.append(target)
     return alive - {name}
+
+
+def _may_live(shelf: KeyShelf, name: str, generation: int) -> bool:
+    """Whether the thread is in this life, or its key object does not say: the erasure has happened and must not fail for that."""
+    try:
+        found = shelf.read(name)
+    except IntegrityError:
+        return True
+    return found is not None and isinstance(found.object, Live) and generation in (found.object.generation, 0)

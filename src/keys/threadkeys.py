@@ -214,11 +214,14 @@ class ThreadKeys:
         self.check_may_write()
         self._reopen(self.shelf.thread(scope, thread_id))
 
-    def record_copy(self, source_id: str, target_id: str, *, scope: str = "") -> None:
+    def record_copy(self, source_id: str, target_id: str, *, scope: str = "") -> int:
         """Keeps on record that the target thread gets a copy of the source: what a saver calls before it copies.
 
         A copy is sealed under the target's own key, so erasing the source does not reach it: the receipt lists it instead. The record is
         made first and the source looked up then, and an erasure goes the other way round: so one of the two sees the other.
+
+        Returns:
+            The generation of the target's key that the record names.
 
         Raises:
             ThreadErasedError: the source was erased; or the target was, and not reopened.
@@ -233,6 +236,16 @@ class ThreadKeys:
         found = self.shelf.read(source.name)
         if found is not None and isinstance(found.object, Ended):
             raise erased(Known(found, None, 0.0, 0.0))
+        return known.found.object.generation
+
+    def generation(self, thread_id: str, *, scope: str = "") -> int:
+        """The thread's present or last generation, asked of the store; 0 if it never had a key.
+
+        Raises:
+            RetryableError, IntegrityError: as `current`.
+        """
+        found = self.shelf.read(self.shelf.thread(scope, thread_id).name)
+        return 0 if found is None else found.object.generation
 
     def forget(self) -> None:
         """Drops every key at hand: the next use of each thread asks the store and a root again."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ..ciphers import KeySource
 from ..context import Context
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, ThreadErasedError
 from ..keys import ErasureReceipt, ThreadKeys, all_thread_keys, erase, thread_keys
+from .objects.ulid import from_uuid6, milliseconds
 
 StoredAs = Callable[[str], str | None]
 """What the saver stores in the place of a thread's id, where cells hold the id itself: those have a key of their own."""
@@ -73,17 +74,45 @@ class Lives:
         places = [Context.checkpoint(self.scope, thread_id, "", "")]
         return places if stored is None else [*places, Context.stored_place(self.scope, stored, "", "")]
 
-    def copy(self, source: str, target: str) -> None:
-        """The target has a key, and the copy is on record, before anything is copied.
+    def earlier(self, thread_id: str, named: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of the checkpoints (namespace, id) that were made before the thread's present life, going by the time in their ids.
+
+        A run that outlives the erasure and the fence would else go on under the new life's key, and bring back what was erased. A copy has
+        old ids too: whoever asks looks whether the checkpoint is there and opens. An id that is no UUIDv6 tells no time.
+
+        Raises:
+            ThreadErasedError, KeyAccessError, RetryableError, IntegrityError: as `ThreadKeys.current`.
+        """
+        if self.sealing is None:
+            return []
+        context = Context.checkpoint(self.scope, thread_id, "", "")
+        made = [(ns, checkpoint_id, from_uuid6(checkpoint_id)) for ns, checkpoint_id in named]
+        return [
+            (ns, checkpoint_id)
+            for ns, checkpoint_id, ulid in made
+            if ulid is not None and self.sealing.is_of_earlier_life(context, milliseconds(ulid))
+        ]
+
+    def copy(self, source: str, target: str) -> int:
+        """The target has a key, and the copy is on record, before anything is copied; its generation, for `copied`.
 
         Raises:
             ThreadErasedError: the source was erased.
             ThreadFencedError, KeyAccessError, RetryableError, IntegrityError: as `begin`.
         """
         if self.sealing is None or source == target:
-            return
+            return 0
         self.begin(target)
-        self.sealing.record_copy(source, target, scope=self.scope)
+        return self.sealing.record_copy(source, target, scope=self.scope)
+
+    def copied(self, source: str, target: str, generation: int) -> None:
+        """After the copying: a copy whose target was erased and begun anew meanwhile is on record for the life that it ended in, too.
+
+        Raises:
+            ThreadErasedError, KeyAccessError, RetryableError, IntegrityError: as `copy`.
+        """
+        if self.sealing is not None and source != target and self.sealing.generation(target, scope=self.scope) != generation:
+            self.sealing.record_copy(source, target, scope=self.scope)
 
     def end(self, thread_id: str) -> ErasureReceipt:
         """The thread's key is destroyed; see `sealpoint.keys.erase`.
@@ -99,6 +128,23 @@ class Lives:
             threads.check_may_write()
         receipts = [erase(threads, thread_id, scope=self.scope, stored_as=self.stored_as(thread_id)) for threads in self.holding]
         return receipts[0]
+
+
+def continued(checkpoint_ns: str, parent: str | None, metadata: Any) -> list[tuple[str, str]]:
+    """Namespace and id of each checkpoint that a put continues: its parent, and those of the graphs around it."""
+    around = metadata.get("parents") if isinstance(metadata, Mapping) else None
+    named = list(around.items()) if isinstance(around, Mapping) else []
+    if parent:
+        named.append((checkpoint_ns, parent))
+    return [(ns, checkpoint_id) for ns, checkpoint_id in named if isinstance(ns, str) and isinstance(checkpoint_id, str)]
+
+
+def of_earlier_life() -> ThreadErasedError:
+    """The error for a run that goes on from before the erasure."""
+    return ThreadErasedError(
+        "this continues a checkpoint of an earlier life of the thread, which was erased; nothing was stored: a new run begins the "
+        "conversation anew"
+    )
 
 
 _NO_STORE: Final = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any, ClassVar, Final, Self, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -27,6 +26,7 @@ from ..stores import ObjectStore
 from .lives import Lives
 from .objects.asked import as_asked, check_strategy, id_of, place_of
 from .objects.cells import Cells
+from .objects.continuing import continuing, copying, putting
 from .objects.copy import Copier
 from .objects.heads import Heads
 from .objects.history import Historian
@@ -34,7 +34,7 @@ from .objects.layout import Layout, Place, ThreadHash
 from .objects.listing import listing
 from .objects.read import Reader, config_of
 from .objects.remove import Remover
-from .objects.waves import Plan, Runner, Work, after
+from .objects.waves import Plan, Runner, Work
 from .objects.write import Writer
 from .uri import open_store
 
@@ -366,8 +366,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         place, parent = place_of(config), id_of(config)
         complete = get_checkpoint_metadata(config, metadata)
         plan = self._writer().put(place, parent, checkpoint, dict(complete), new_versions)
-        lives = self._lives()
-        return place, after(partial(lives.begin, place.thread_id), plan) if lives.begins(place.checkpoint_ns, parent) else plan
+        return place, putting(self._lives(), self._reader(), place, parent, metadata, plan)
 
     def _beginning(self, place: Place, config: RunnableConfig) -> AbstractContextManager[None]:
         return self._lives().beginning(place.thread_id, place.checkpoint_ns, id_of(config))
@@ -376,7 +375,9 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         checkpoint_id = id_of(config)
         if checkpoint_id is None:
             raise ConfigurationError("put_writes needs the checkpoint_id that the writes belong to, in config['configurable']")
-        return self._writer().put_writes(place_of(config), checkpoint_id, tuple(writes), task_id, task_path)
+        place = place_of(config)
+        plan = self._writer().put_writes(place, checkpoint_id, tuple(writes), task_id, task_path)
+        return continuing(self._lives(), self._reader(), place, [(place.checkpoint_ns, checkpoint_id)], plan)
 
     def _delete(self, thread_id: str) -> Plan[Any]:
         return self._erase(thread_id) if self._erase_keys and self._lives().holding else self._remover().thread(thread_id)
@@ -389,7 +390,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         return cast("ErasureReceipt", receipt)
 
     def _copy(self, source: str, target: str) -> Plan[None]:
-        return after(partial(self._lives().copy, source, target), Copier(self._reader()).thread(source, target))
+        return copying(self._lives(), source, target, Copier(self._reader()).thread(source, target))
 
     def _lives(self) -> Lives:
         return Lives.of(self.serde.keys, self._scope, lambda thread_id: self._layout.thread_folder(thread_id).rstrip("/"))

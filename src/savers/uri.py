@@ -22,9 +22,12 @@ def open_store(uri: str) -> ObjectStore:
 
         return S3Store.from_uri(uri)
     if parts.query or parts.fragment:
-        raise ConfigurationError(f"a store's URI has no '?' or '#': {uri!r}; escape them as %3F and %23")
+        raise ConfigurationError("a store's URI has no '?' or '#'; escape them as %3F and %23")
     if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path:
         return FolderStore(Path(unquote(parts.path)))
     if parts.scheme == "memory" and not parts.netloc and not parts.path:
         return MemoryStore()
-    raise ConfigurationError(f"not a store's URI: {uri!r}; write file:///folder, s3://bucket/prefix or memory://")
+    # Not shown: a URI can hold credentials.
+    raise ConfigurationError(
+        f"not a store's URI (scheme {parts.scheme[:20]!r}); write file:///folder, s3://bucket/prefix or memory://, credentials elsewhere"
+    )

@@ -111,8 +111,11 @@ class S3Store(BlockingStore):
                 f"not an S3 URI: it has no option {', '.join(sorted(map(repr, query)))}, only ?endpoint_url=…; give the rest as arguments, "
                 "such as put_args="
             )
-        if parts.scheme != "s3" or not parts.netloc or endpoint == "" or parts.fragment:
-            raise ConfigurationError(f"not an S3 URI: {uri!r}; write s3://bucket/prefix, with ?endpoint_url=… for an S3-compatible server")
+        if parts.scheme != "s3" or not parts.netloc or "@" in parts.netloc or endpoint == "" or parts.fragment:
+            # Not shown: somebody may have put credentials there.
+            raise ConfigurationError(
+                "not an S3 URI; write s3://bucket/prefix, with ?endpoint_url=… for an S3-compatible server, and leave credentials to boto3"
+            )
         if endpoint is not None:
             options.setdefault("endpoint_url", endpoint)
         return cls(parts.netloc, unquote(parts.path), **options)

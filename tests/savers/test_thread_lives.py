@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from sealpoint import Keyring
 from sealpoint.errors import ConfigurationError, KeyAccessError, RetryableError, ThreadErasedError, ThreadFencedError
 from sealpoint.keys import AnyOf, Erased, Revoking, aor_erased, or_erased
+from sealpoint.savers.lives import Lives
 from sealpoint.stores import Fault, Stopped
 from tests.keys.helpers import World
 from tests.savers.chains import checkpoint, config, put
@@ -539,3 +541,102 @@ def test_a_conversation_is_deleted_cannot_be_brought_back_and_begins_anew(world:
     assert len(chat.invoke({"said": ["new"]}, at, durability=durability)["said"]) == first
     assert chat.get_state(at).values["said"][0] == "new"
     assert all("hello" not in state.values.get("said", []) for state in chat.get_state_history(at))
+
+
+# --- runs that outlive the fence --------------------------------------------------------------------------------------
+
+
+def _made_at(seconds: float) -> str:
+    """A checkpoint id of that time, as LangGraph makes them."""
+    ticks = int(seconds * 10_000_000) + 0x01B21DD213814000
+    return (
+        f"{ticks >> 28:08x}-{ticks >> 12 & 0xFFFF:04x}-6{ticks & 0xFFF:03x}-{0x8000 | secrets.randbits(14):04x}-{secrets.randbits(48):012x}"
+    )
+
+
+def _step(saver: Saver, world: World, at: Any, said: list[str], ns: str = "", **metadata: Any) -> Any:
+    """A checkpoint made now, after `at`."""
+    made = checkpoint({"said": said}, checkpoint_id=_made_at(world.clock()))
+    return saver.put(at, made, {"source": "loop", "step": 1, "parents": {}, **metadata}, {"said": 1})
+
+
+@pytest.fixture
+def born(world: World, data: Shelf) -> tuple[Saver, Saver, Any]:
+    """A thread in its second life as two processes see it, and where a run of its first life stands in the second process."""
+    world.clock.sleep(1_700_000_000)
+    one, other = data.saver(world.keys()), data.saver(world.keys())
+    first = _step(one, world, config("one"), ["diagnosis"])
+    run = other.get_tuple(config("one")).config
+    one.delete_thread("one")
+    world.clock.sleep(FENCE_S + 1)
+    _step(one, world, config("one"), ["new life"])
+    assert run["configurable"]["checkpoint_id"] == first["configurable"]["checkpoint_id"]
+    return one, other, run
+
+
+def test_a_run_of_an_earlier_life_cannot_go_on_in_the_next(world: World, born: tuple[Saver, Saver, Any]) -> None:
+    one, other, run = born
+    for late in (other, one):
+        with pytest.raises(ThreadErasedError, match="earlier life"):
+            _step(late, world, run, ["diagnosis", "answer"])
+        with pytest.raises(ThreadErasedError, match="earlier life"):
+            late.put_writes(run, [("said", ["answer"])], "task-1")
+        with pytest.raises(ThreadErasedError, match="earlier life"):  # a subgraph's first checkpoint has no parent of its own
+            _step(late, world, config("one", "child:1"), ["answer"], parents={"": run["configurable"]["checkpoint_id"]})
+    assert one.get_tuple(config("one")).checkpoint["channel_values"] == {"said": ["new life"]}
+    assert one.get_tuple(config("one", "child:1")) is None
+
+
+def test_the_next_life_goes_on_in_every_process(world: World, born: tuple[Saver, Saver, Any]) -> None:
+    one, other, _ = born
+    for saver, said in ((other, "more"), (one, "and more")):
+        world.clock.sleep(1)
+        at = saver.get_tuple(config("one")).config
+        saver.put_writes(at, [("said", [said])], "task-1")
+        _step(saver, world, at, [said])
+        _step(saver, world, config("one", "child:1"), [said], parents={"": at["configurable"]["checkpoint_id"]})
+    assert one.get_tuple(config("one")).checkpoint["channel_values"] == {"said": ["and more"]}
+
+
+def test_a_copy_in_a_later_life_goes_on_although_its_ids_are_old(world: World, copying: Shelf) -> None:
+    world.clock.sleep(1_700_000_000)
+    saver = copying.saver(world.keys())
+    _step(saver, world, config("source"), ["old"])
+    _step(saver, world, config("target"), ["older"])
+    saver.delete_thread("target")
+    world.clock.sleep(10 * FENCE_S)
+    saver.copy_thread("source", "target")
+    cold = copying.saver(world.keys())
+    at = cold.get_tuple(config("target")).config
+    cold.put_writes(at, [("said", ["new"])], "task-1")
+    _step(cold, world, at, ["old", "new"])
+    assert cold.get_tuple(config("target")).checkpoint["channel_values"] == {"said": ["old", "new"]}
+
+
+def test_a_copy_that_outlives_its_targets_erasure_is_on_record_in_the_life_that_it_ends_in(
+    world: World, copying: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver, other = copying.saver(world.keys()), copying.saver(world.keys())
+    fill(saver, "source")
+    put(saver, config("target"), {"small": "old"})
+    ended = Lives.copied
+
+    def erased_meanwhile(lives: Lives, source: str, target: str, generation: int) -> None:
+        other.delete_thread("target")
+        world.clock.sleep(FENCE_S)
+        put(other, config("target"), {"small": "new"})
+        ended(lives, source, target, generation)
+
+    monkeypatch.setattr(Lives, "copied", erased_meanwhile)
+    saver.copy_thread("source", "target")
+    assert copying.saver(world.keys()).erase_thread("source").surviving_copies == (world.path("target"),)
+
+
+def test_a_damaged_key_object_of_a_copy_does_not_stop_the_erasure_of_its_source(world: World, copying: Shelf) -> None:
+    saver = copying.saver(world.keys())
+    fill(saver, "source")
+    saver.copy_thread("source", "target")
+    world.store.put(world.path("target"), b"damaged")
+    receipt = copying.saver(world.keys()).erase_thread("source")
+    assert receipt.surviving_copies == (world.path("target"),)
+    assert saver.get_tuple(config("source")) is None

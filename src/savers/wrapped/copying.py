@@ -20,7 +20,7 @@ def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
 
     With a key store, the copy is on record before. Oldest first, so that a reader of `target` never sees a checkpoint before its ancestors.
     """
-    core.lives.copy(str(source), str(target))
+    generation = core.lives.copy(str(source), str(target))
     rows: list[RawTuple] = yield Ask("list", (core.inward({"configurable": {THREAD: source}}),))
     stored: set[tuple[str, str, Any]] = set()
     for raw in sorted(rows, key=lambda row: str(row.checkpoint["id"])):
@@ -43,6 +43,7 @@ def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
                 writes[0][1].path,
                 takes_path=True,
             )
+    core.lives.copied(str(source), str(target), generation)
 
 
 def in_positions(writes: Sequence[tuple[str, Write]]) -> list[tuple[str, Any]]:

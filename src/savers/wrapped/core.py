@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Version
 from ...keys import ErasureReceipt
-from ..lives import Lives
+from ..lives import Lives, continued, of_earlier_life
 from .cache import Known, OriginCache
 from .cells import Cells, Stored
 from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, to_text
@@ -116,6 +116,8 @@ class Core:
         parent: str | None = config["configurable"].get(ID) or None
         if self.lives.begins(place.ns, parent):
             self.lives.begin(place.thread)
+        else:
+            yield from self._continue(place, continued(place.ns, parent, metadata))
         unchanged = {channel: version for channel, version in versions.items() if channel not in new_versions}
         history = yield from self._history(
             config, place, parent, unchanged, [channel for channel in unchanged if channel in values], unsealed or {}
@@ -157,6 +159,16 @@ class Core:
         )
         self.cache.remember(place, skeleton, stored)
         return self._outward(result, config)
+
+    def _continue(self, place: Place, named: Sequence[tuple[str, str]]) -> Flow[None]:
+        """Refuses what goes on from a life that was erased; a checkpoint as old that is there and opens was copied."""
+        for ns, checkpoint_id in self.lives.earlier(place.thread, named):
+            config: RunnableConfig = {"configurable": {THREAD: place.thread, NS: ns, ID: checkpoint_id}}
+            raw = yield from self._read_raw(config, checkpoint_id)
+            if raw is None:
+                raise of_earlier_life()
+            if self.opener.is_sealed(raw):
+                self.opener.skeleton(raw, Place(place.thread, ns))
 
     def _beside(self, place: Place, skeleton: Skeleton) -> dict[str, Any]:
         beside = {
@@ -249,6 +261,7 @@ class Core:
         """Stores pending writes sealed; see `BaseCheckpointSaver.put_writes`. The path goes inward only sealed."""
         place = place_of(config)
         checkpoint_id = str(config["configurable"][ID])
+        yield from self._continue(place, [(place.ns, checkpoint_id)])
         inner = [
             (self.names.channel(channel), self.cells.seal_write(place, checkpoint_id, task_id, channel, position, task_path, value))
             for position, (channel, value) in enumerate(writes)
