@@ -260,6 +260,11 @@ class LayeredSerializer(JsonPlusSerializer):
         keys = getattr(self._outer, "keys", None)
         return keys if isinstance(keys, KeySource) else None
 
+    @property
+    def migrates(self) -> bool:
+        """Whether it opens what LangGraph's serializers wrote."""
+        return self._legacy is not None
+
     def stats(self) -> dict[str, dict[str, int]]:
         """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""
         return self._recorder.stats()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ...ciphers.header import looks_sealed
 from ...context import Version
+from ...errors import SealpointError
 from .cells import Cells
 from .core import Core
 from .drive import Ask, Flow, run
-from .innerserde import NarrowSerde
+from .innerserde import NarrowSerde, is_cell
 from .opening import RawTuple
 from .places import ID, NS, THREAD, Place
 from .rows import Row, Rows
 from .skeleton import CONVERTED, Cell
+
+_log = logging.getLogger("sealpoint")
 
 Versions = dict[tuple[str, str, str, str], Version]
 
@@ -58,9 +63,9 @@ def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
         len(rows),
         sum(not core.opener.is_sealed(raw) for raw in rows),
         len(values),
-        sum(not _is_cell(value) for value in values),
+        sum(not is_cell(value) for value in values),
         len(writes),
-        sum(not _is_cell(value) for value in writes),
+        sum(not is_cell(value) for value in writes),
     )
 
 
@@ -77,15 +82,31 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
         for channel, version in raw.checkpoint["channel_versions"].items():
             versions[place.thread, place.ns, channel, str(version)] = version
         if not core.opener.is_sealed(raw):
-            run(_seal_checkpoint(core, raw, place), inner)
+            with _named(f"checkpoint {raw.checkpoint['id']!r} of thread {place.thread!r}"):
+                run(_seal_checkpoint(core, raw, place), inner)
     for row in rows.values(thread_id):
-        if not looks_sealed(row.data) and not _wrapped_sealed(inner.serde, row):
-            _seal_value(core.cells, inner.serde, rows, row, versions)
+        if not inner.serde.holds_cell(row.tag, row.data):
+            with _named(f"channel {row.channel!r} of thread {row.key[0]!r}"):
+                _seal_value(core.cells, inner.serde, rows, row, versions)
     for row in rows.writes(thread_id):
-        if not looks_sealed(row.data):
-            _seal_write(core.cells, inner.serde, rows, row)
+        if not inner.serde.holds_cell(row.tag, row.data):
+            with _named(f"a write to channel {row.channel!r} of thread {row.key[0]!r}, checkpoint {row.key[2]!r}"):
+                _seal_write(core.cells, inner.serde, rows, row)
     core.cache.clear()
-    return run(coverage(core, thread_id), inner)
+    covered = run(coverage(core, thread_id), inner)
+    if not covered.complete:
+        _log.warning("a conversion left values unsealed: another process writes to the store without SealedSaver; end it and convert again")
+    return covered
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Adds to an error of ours where the conversion stopped."""
+    try:
+        yield
+    except SealpointError as exc:
+        exc.add_note(f"the conversion stopped at {what}, which stays as it was; what was converted before stays converted")
+        raise
 
 
 def _seal_checkpoint(core: Core, raw: RawTuple, place: Place) -> Flow[None]:
@@ -112,12 +133,3 @@ def _seal_write(cells: Cells, serde: NarrowSerde, rows: Rows, row: Row) -> None:
     value = serde.loads_typed((row.tag, row.data))
     sealed = cells.seal_write(Place(thread, ns), checkpoint_id, task_id, row.channel, index, row.path, value)
     rows.replace_write(row, *serde.dumps_typed(sealed))
-
-
-def _wrapped_sealed(serde: NarrowSerde, row: Row) -> bool:
-    return row.tag == "msgpack" and _is_cell(serde.loads_typed((row.tag, row.data)))
-
-
-def _is_cell(stored: Any) -> bool:
-    raw = stored.value if type(stored) is _DeltaSnapshot else stored
-    return type(raw) is bytes and looks_sealed(raw)

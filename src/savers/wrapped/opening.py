@@ -205,10 +205,7 @@ class Opener:
 
     def _open_unsealed(self, raw: RawTuple, place: Place, checkpoint_id: str) -> CheckpointTuple:
         if not self._migrate:
-            raise NotSealedError(
-                f"checkpoint {checkpoint_id!r} is not sealed: it was written before sealing began, or put there by someone else; "
-                "migrate=True reads such checkpoints while a store is being converted"
-            )
+            raise NotSealedError(f"checkpoint {checkpoint_id!r} is not sealed; nothing of it was read{self._profile.serde.old_hint}")
         self._count("unsealed_checkpoint")
         versions: Mapping[str, Any] = raw.checkpoint["channel_versions"]
         values = {

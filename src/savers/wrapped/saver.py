@@ -118,6 +118,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise ConfigurationError("give keys or a serde, not both: the serde has its keys")
         if serde is not None and (pad_lengths or on_event is not None):
             raise ConfigurationError("pad_lengths and on_event are for the serializer made here; give them to the serde that you pass")
+        if serde is not None and serde.migrates != migrate:
+            raise ConfigurationError(_one_switch(migrate))
         if migrate and isinstance(keys, Unencrypted):
             raise ConfigurationError("migrate=True moves a store to sealed values; with UNENCRYPTED there is nothing to tell them by")
         if migrate and (hash_thread_ids or hide_names):
@@ -126,6 +128,11 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             )
         fields = check_fields(search_fields)
         sealing = serde if serde is not None else _serializer(keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
+        if migrate and sealing.keys is None:
+            raise ConfigurationError(
+                "migrate=True tells sealed values from old ones by Sealpoint's envelope, and this serde seals without it: its last layer "
+                "has to be AesGcm. Copy the store with a saver on each side"
+            )
         tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
         names = Names(tokens, threads=hash_thread_ids, nodes=hide_names)
         profile = profile_of(inner)
@@ -230,6 +237,19 @@ class SealedSaver(BaseCheckpointSaver[Any]):
 
 def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
     return sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+
+
+def _one_switch(migrate: bool) -> str:
+    """What to do where only one of saver and serde is in migration mode."""
+    if migrate:
+        return (
+            "migrate=True, and a serde that is not in migration mode: it would refuse the old values that the saver admits. "
+            "Make it with sealed_serializer(migrate=True, allowed_types=[…]); your own classes go into the list"
+        )
+    return (
+        "the serde is in migration mode and the saver is not, so old checkpoints would be refused all the same. Give both migrate=True to "
+        "read and convert a store from before sealing; once coverage() is complete, drop it from both"
+    )
 
 
 def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens | None:
