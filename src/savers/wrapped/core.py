@@ -25,9 +25,10 @@ from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, to_text
 from .drive import Ask, Flow
 from .history import History
 from .names import Names
-from .opening import Opener, RawTuple
+from .opening import Opener
 from .places import ID, NS, THREAD, Place, narrowed, place_of
 from .profile import Profile
+from .reading import RawTuple, fetch, fetch_all
 from .skeleton import Cell, Skeleton
 from .tokens import Tokens
 
@@ -224,7 +225,7 @@ class Core:
     ) -> Flow[None]:
         """Last resort, one listing of the namespace: a cell stored long ago by a checkpoint that is not the parent."""
         ids = {key: value for key, value in self.inward(config)["configurable"].items() if key in (THREAD, NS)}
-        for raw in (yield Ask("list", ({"configurable": ids},))):
+        for raw in (yield from fetch_all({"configurable": ids})):
             self._learn(raw, place, history, unchanged)
             if not history.missing(needed):
                 return
@@ -232,7 +233,7 @@ class Core:
     def _read_raw(self, config: RunnableConfig, checkpoint_id: str) -> Flow[RawTuple | None]:
         """A stored checkpoint, unopened; None when the saver has another one or none."""
         inner = self.inward(config)
-        raw: CheckpointTuple | None = yield Ask("get_tuple", ({"configurable": {**inner["configurable"], ID: checkpoint_id}},))
+        raw = yield from fetch({"configurable": {**inner["configurable"], ID: checkpoint_id}})
         return raw if raw is not None and raw.checkpoint["id"] == checkpoint_id else None
 
     def _read(self, config: RunnableConfig, checkpoint_id: str) -> Flow[Skeleton | None]:
@@ -263,7 +264,7 @@ class Core:
     def get_tuple(self, config: RunnableConfig) -> Flow[CheckpointTuple | None]:
         """Opens one checkpoint; see `BaseCheckpointSaver.get_tuple`."""
         asked = self.inward(config)
-        raw: CheckpointTuple | None = yield Ask("get_tuple", (asked,))
+        raw = yield from fetch(asked)
         if raw is None:
             return None
         opened = self.opener.open(raw, place_of(config), self.cache, wanted=config["configurable"].get(ID))

@@ -15,10 +15,10 @@ from ...context import Version
 from ...errors import SealpointError
 from .cells import Cells
 from .core import Core
-from .drive import Ask, Flow, run
+from .drive import Flow, run
 from .innerserde import NarrowSerde, is_cell
-from .opening import RawTuple
 from .places import ID, NS, THREAD, Place
+from .reading import RawTuple, fetch_all
 from .rows import Row, Rows
 from .skeleton import CONVERTED, Cell
 
@@ -56,7 +56,7 @@ class Coverage:
 def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
     """Counts, without opening anything: whether what looks sealed opens, a read decides."""
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
-    rows: list[RawTuple] = yield Ask("list", (config,))
+    rows = yield from fetch_all(config)
     values = [value for raw in rows for value in raw.checkpoint["channel_values"].values()]
     writes = [value for raw in rows for _, _, value in raw.pending_writes or ()]
     return Coverage(
@@ -77,7 +77,7 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
     """
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
-    for raw in sorted(inner.list(config), key=lambda raw: str(raw.checkpoint["id"])):
+    for raw in sorted(run(fetch_all(config), inner), key=lambda raw: str(raw.checkpoint["id"])):
         place = core.opener.place(raw)
         for channel, version in raw.checkpoint["channel_versions"].items():
             versions[place.thread, place.ns, channel, str(version)] = version

@@ -19,12 +19,10 @@ from .filters import same_json
 from .names import Names
 from .places import ID, NS, THREAD, Place
 from .profile import Profile
+from .reading import RawTuple
 from .skeleton import CONVERTED, Cell, Skeleton
 
 _log = logging.getLogger("sealpoint")
-
-RawTuple = CheckpointTuple
-"""A tuple as the inner saver returned it: nothing in it was authenticated yet."""
 
 
 class Opener:
@@ -210,9 +208,7 @@ class Opener:
         versions: Mapping[str, Any] = raw.checkpoint["channel_versions"]
         values = {
             # A saver that shares cells between checkpoints may already hold the converted cell of this version.
-            channel: self._cells.open_value(place, channel, Cell(versions[channel], CONVERTED, type(value) is _DeltaSnapshot), value)
-            if self._is_cell(value)
-            else value
+            channel: self._cells.open_value(place, channel, _converted(versions, channel, value), value) if self._is_cell(value) else value
             for channel, value in raw.checkpoint["channel_values"].items()
         }
         checkpoint: Any = {**raw.checkpoint, "channel_values": values}
@@ -230,6 +226,13 @@ class Opener:
 
 def _parent_id(raw: RawTuple) -> str | None:
     return None if raw.parent_config is None else raw.parent_config["configurable"].get(ID)
+
+
+def _converted(versions: Mapping[str, Any], channel: str, stored: Any) -> Cell:
+    version = versions.get(channel)
+    if not isinstance(version, (int, float, str)):
+        raise NotSealedError(f"channel {channel!r} has a sealed value in an unsealed checkpoint that names no version of it; it is refused")
+    return Cell(version, CONVERTED, type(stored) is _DeltaSnapshot)
 
 
 def _same(key: str, stored: Any, expected: Any) -> bool:
