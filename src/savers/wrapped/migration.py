@@ -1,11 +1,11 @@
-"""Moving a store to sealed values: how much of it is sealed, and sealing the rest in place; when to stop is the user's decision."""
+"""Moving a store to sealed values: what is not sealed yet is sealed in place; when to stop is the user's decision."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -13,10 +13,13 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Version
 from ...errors import SealpointError
+from ...serde.codec.trust import refusal_of
 from .cells import Cells
 from .core import Core
+from .coverage import Coverage, Survey, coverage
 from .drive import Flow, run
-from .innerserde import NarrowSerde, is_cell
+from .innerserde import NarrowSerde
+from .narrowing import narrowed
 from .places import ID, NS, THREAD, Place
 from .reading import RawTuple, fetch_all
 from .rows import Row, Rows
@@ -27,54 +30,16 @@ _log = logging.getLogger("sealpoint")
 Versions = dict[tuple[str, str, str, str], Version]
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a store is sealed.
-
-    Args:
-        checkpoints: how many there are.
-        unsealed_checkpoints: of those, how many are not sealed.
-        values: how many channel values the checkpoints refer to; one that several share counts for each.
-        unsealed_values: of those, how many are not sealed.
-        writes: how many pending writes there are.
-        unsealed_writes: of those, how many are not sealed.
-    """
-
-    checkpoints: int
-    unsealed_checkpoints: int
-    values: int
-    unsealed_values: int
-    writes: int
-    unsealed_writes: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing unsealed is left, so that migration mode may be dropped."""
-        return not (self.unsealed_checkpoints or self.unsealed_values or self.unsealed_writes)
-
-
-def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
-    """Counts, without opening anything: whether what looks sealed opens, a read decides."""
-    config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
-    rows = yield from fetch_all(config)
-    values = [value for raw in rows for value in raw.checkpoint["channel_values"].values()]
-    writes = [value for raw in rows for _, _, value in raw.pending_writes or ()]
-    return Coverage(
-        len(rows),
-        sum(not core.opener.is_sealed(raw) for raw in rows),
-        len(values),
-        sum(not is_cell(value) for value in values),
-        len(writes),
-        sum(not is_cell(value) for value in writes),
-    )
-
-
 def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) -> Coverage:
     """Everything stored before sealing is sealed in place; may be stopped and run again, and finds what a live writer has added since.
 
     Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row
     by row.
+
+    Raises:
+        TypeRefusedError: old values hold types that are not allowed; the message names all of them, and nothing was converted.
     """
+    _check_types(core, inner, rows, thread_id)
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
     for raw in sorted(run(fetch_all(config), inner), key=lambda raw: str(raw.checkpoint["id"])):
@@ -93,10 +58,20 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
             with _named(f"a write to channel {row.channel!r} of thread {row.key[0]!r}, checkpoint {row.key[2]!r}"):
                 _seal_write(core.cells, inner.serde, rows, row)
     core.cache.clear()
-    covered = run(coverage(core, thread_id), inner)
+    covered = run(coverage(core, thread_id), narrowed(inner, core.profile, Survey(core.cells.serde).load))
     if not covered.complete:
         _log.warning("a conversion left values unsealed: another process writes to the store without SealedSaver; end it and convert again")
     return covered
+
+
+def _check_types(core: Core, inner: Any, rows: Rows, thread_id: str | None) -> None:
+    survey = Survey(core.cells.serde)
+    run(coverage(core, thread_id), narrowed(inner, core.profile, survey.load))
+    for row in chain(rows.values(thread_id), rows.writes(thread_id)):  # those that no checkpoint refers to as well
+        if not inner.serde.holds_cell(row.tag, row.data):
+            survey.load((row.tag, row.data))
+    if survey.refused:
+        raise refusal_of(survey.refused)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class Opener:
 
     def is_sealed(self, raw: RawTuple) -> bool:
         """Whether there is a seal to check; says nothing about whether it opens."""
-        return SEAL in (raw.metadata or {})
+        return isinstance(raw.metadata, Mapping) and SEAL in raw.metadata
 
     def place(self, raw: RawTuple) -> Place:
         """The real place of a listed tuple, opened from beside it where stored names are tokens."""

@@ -20,13 +20,14 @@ from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
 from .core import Core
+from .coverage import Coverage, Survey, coverage
 from .drive import arun, run
-from .innerserde import LegacyLoad
 from .methods import Methods
-from .migration import Coverage, convert, coverage
+from .migration import convert
 from .names import Names
+from .narrowing import narrowed
 from .opening import Opener
-from .profile import Profile, profile_of
+from .profile import profile_of
 from .tokens import Tokens, check_fields
 
 INDEX_KEYS: Final = "SEALPOINT_INDEX_KEYS"
@@ -145,7 +146,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         )  # fmt: skip
         if migrate and not profile.converts:
             raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
-        self._inner = _narrowed(inner, profile, sealing.loads_typed if migrate else None)
+        self._inner = narrowed(inner, profile, sealing.loads_typed if migrate else None)
         self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
         self.serde = sealing
 
@@ -178,7 +179,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         clone._core.opener = self._core.opener.with_cells(cells)
         clone.serde = serde
         if self._core.migrate:
-            clone._inner = _narrowed(self._inner, self._core.profile, serde.loads_typed)
+            clone._inner = narrowed(self._inner, self._core.profile, serde.loads_typed)
         return clone
 
     def erase_thread(self, thread_id: str) -> ErasureReceipt:
@@ -198,17 +199,21 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         return await arun(self._core.erase_thread(thread_id), self._inner)
 
     def coverage(self, thread_id: str | None = None) -> Coverage:
-        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode."""
-        return run(coverage(self._core, thread_id), self._inner)
+        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode. Builds no value."""
+        return run(coverage(self._core, thread_id), self._counting())
 
     async def acoverage(self, thread_id: str | None = None) -> Coverage:
         """As `coverage`."""
-        return await arun(coverage(self._core, thread_id), self._inner)
+        return await arun(coverage(self._core, thread_id), self._counting())
 
     def convert(self, thread_id: str | None = None) -> Coverage:
         """Seals in place what was stored before, in the store or in one thread, and returns what is covered afterwards.
 
+        What is left unsealed afterwards was added meanwhile by a process without SealedSaver: end that, and convert again.
+
         Raises:
+            TypeRefusedError: old values hold types that the serde's `allowed_types` does not name. The message names all of them; nothing
+                was converted.
             ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their
                 async forms read the same store). Copy such a store with a saver on each side.
         """
@@ -223,6 +228,11 @@ class SealedSaver(BaseCheckpointSaver[Any]):
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
         return {**self._core.cells.serde.stats(), "saver": dict(self._counts)}
+
+    def _counting(self) -> Any:
+        """The inner saver for a count, in which old cells are only looked through."""
+        profile = self._core.profile
+        return narrowed(self._inner, profile, Survey(self._core.cells.serde).load) if profile.converts else self._inner
 
     def _check_deletes(self, method: str) -> None:
         if not has(type(self), method):
@@ -264,16 +274,3 @@ def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens |
             )
         index_keys = Keyring.parse(os.environ[INDEX_KEYS])
     return Tokens(index_keys, scope)
-
-
-def _narrowed(inner: BaseCheckpointSaver[Any], profile: Profile, legacy: LegacyLoad | None) -> Any:
-    """A shallow copy of the inner saver in which every serializer is the narrow one."""
-    clone, narrow = copy.copy(inner), profile.serde(legacy)
-    for name, value in list(vars(clone).items()):
-        # Asked of the class: a MongoDB collection answers to any name.
-        if hasattr(type(value), "dumps_typed") and hasattr(type(value), "loads_typed"):
-            setattr(clone, name, narrow)
-    clone.serde = narrow
-    if profile.narrow is not None:
-        profile.narrow(clone)
-    return clone
