@@ -138,7 +138,8 @@ class Core:
                 if channel not in new_versions:
                     added[channel] = versions[channel]
             cells[channel], stored[channel] = cell, found
-        optional = {channel: cell for channel, cell in history.cells.items() if channel not in values}
+        # An old value may come back as well: of a delta channel that has no snapshot in this checkpoint, at the version of its last one.
+        optional = {channel: cell for channel, cell in {**history.old, **history.cells}.items() if channel not in values}
 
         parents = yield from self._parents(config, place, parent, checkpoint["id"])
         merged = get_checkpoint_metadata(config, metadata) if self.profile.merges_config else metadata
@@ -202,7 +203,7 @@ class Core:
         sealed anew.
         """
         history = History(self.cache, self.profile)
-        history.note_unsealed(unsealed, unchanged)
+        history.note_unsealed(unsealed, unchanged, {})
         history.look(place, self.cache.checkpoint(place, parent) if parent else None, unchanged)
         if parent and unchanged and (history.missing(needed) or self.cache.checkpoint(place, parent) is None):
             raw = yield from self._read_raw(config, parent)
@@ -218,7 +219,7 @@ class Core:
             self.opener.learn(raw, place, self.cache)
             history.look(place, self.cache.checkpoint(place, raw.checkpoint["id"]), unchanged)
         else:
-            history.note_unsealed(raw.checkpoint["channel_versions"], unchanged)
+            history.note_unsealed(raw.checkpoint["channel_versions"], unchanged, raw.checkpoint["channel_values"])
 
     def _scan(
         self, config: RunnableConfig, place: Place, history: History, unchanged: Mapping[str, Version], needed: Sequence[str]

@@ -78,7 +78,7 @@ def test_coverage_needs_no_migration_mode(target: Target, before: Callable[[Save
     with target.make(tmp_path / "store") as inner:
         before(inner)
         saver = SealedSaver(inner, keyring)
-        saver.put(at("1"), checkpoint("2", {"note": "sealed"}), {}, {"note": 2})
+        saver.put(at("1"), checkpoint("2", {"note": "sealed"}, {"note": 2}), {}, {"note": 2})
         found = saver.coverage()
         assert (found.checkpoints, found.unsealed_checkpoints, found.unsealed_writes) == (2, 1, 3)
         assert found.values - found.unsealed_values == 1

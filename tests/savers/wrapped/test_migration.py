@@ -133,3 +133,19 @@ def test_conversion_says_what_it_needs(keyring: Keyring, tmp_path: Path) -> None
         SealedSaver(inner, keyring).convert()
     with MEMORY.make(tmp_path / "memory") as inner, pytest.raises(ConfigurationError, match="SqliteSaver"):
         SealedSaver(inner, keyring, migrate=True).convert()
+
+
+@pytest.mark.parametrize("target", [MEMORY, *STORES], ids=_name)
+def test_a_new_turn_on_an_old_thread_reads_back_where_a_snapshot_is_older_than_sealing(
+    target: Target, old: Callable[[Saver], Saver], keyring: Keyring, tmp_path: Path
+) -> None:
+    """A saver that keeps values by version returns an old delta snapshot with every checkpoint of its version, sealed or not."""
+    with target.make(tmp_path / "store") as inner:
+        agent.build().compile(checkpointer=old(inner)).invoke(agent.first(), agent.config("thread"))
+        saver = SealedSaver(inner, keyring, migrate=True)
+        agent.build().compile(checkpointer=saver).invoke(agent.first(), agent.config("thread"))
+        before = _history(saver)
+        assert _history(SealedSaver(inner, keyring, migrate=True)) == before
+        if target is not MEMORY:
+            saver.convert()
+            assert _history(SealedSaver(inner, keyring)) == before
