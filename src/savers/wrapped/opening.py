@@ -65,12 +65,17 @@ class Opener:
         """The real place of a listed tuple, opened from beside it where stored names are tokens."""
         ids = raw.config["configurable"]
         stored = Place(str(ids[THREAD]), str(ids.get(NS) or ""))
-        if not self._names.places or not self.is_sealed(raw):
+        if not self.is_sealed(raw):
+            return stored
+        self._check_options(raw)
+        if not self._names.places:
             return stored
         text = (raw.metadata or {}).get(PLACE)
         real = self._cells.open_place(stored, str(raw.checkpoint["id"]), from_text(text))
         if (str(self._names.thread(real.thread)), str(self._names.ns(real.ns))) != (stored.thread, stored.ns):
-            raise AuthenticationError("a stored checkpoint names a thread or namespace that is not the one it lies in; it is refused")
+            raise AuthenticationError(
+                f"a stored checkpoint names a thread or namespace that is not the one it lies in; it is refused{self._other_options}"
+            )
         return real
 
     def skeleton(self, raw: RawTuple, place: Place) -> Skeleton:
@@ -79,12 +84,13 @@ class Opener:
         Raises:
             IntegrityError: it does not open at this place, or something beside it was edited.
         """
+        self._check_options(raw)
         stored_metadata: Mapping[str, Any] = raw.metadata or {}
         skeleton = self._cells.open_skeleton(place, str(raw.checkpoint["id"]), from_text(stored_metadata.get(SEAL)))
         stored_checkpoint: Mapping[str, Any] = raw.checkpoint
         for key, value in checkpoint_in_clear(skeleton, self._names).items():
             if key not in stored_checkpoint or not _same(key, stored_checkpoint[key], value):
-                raise AuthenticationError(f"{key} beside a sealed checkpoint was edited; the checkpoint is refused")
+                raise AuthenticationError(f"{key} beside a sealed checkpoint was edited; the checkpoint is refused{self._other_options}")
         check_copy(stored_metadata, {**metadata_in_clear(skeleton.metadata, self._names), **skeleton.tokens}, skeleton.metadata)
         self._check_parent(raw, skeleton, place)
         return skeleton
@@ -143,6 +149,26 @@ class Opener:
         if len({(task_id, write.index) for task_id, _, write in opened}) != len(opened):
             raise AuthenticationError("a pending write is there twice: one was copied or replayed; the checkpoint is refused")
         return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
+
+    @property
+    def _other_options(self) -> str:
+        if not self._names.places:
+            return ""
+        return ". Or the store was written with other hash_thread_ids, hide_names or index keys than this saver has"
+
+    def _check_options(self, raw: RawTuple) -> None:
+        """Refuses a sealed checkpoint of a store with hidden ids where none are hidden, and the other way round: it would not open."""
+        hidden = PLACE in (raw.metadata or {})
+        if hidden and not self._names.places:
+            raise NotSealedError(
+                "a checkpoint was stored under hidden ids, and this saver hides none: give it the hash_thread_ids, hide_names and index "
+                "keys that the store was written with. If there never were any, the checkpoint was edited"
+            )
+        if self._names.places and not hidden:
+            raise NotSealedError(
+                "a checkpoint was stored without hidden ids, and this saver hides them: hash_thread_ids and hide_names are chosen before "
+                "the first write. Open the store without them, or copy its threads into a new one. If they were on, it was edited"
+            )
 
     # --- inside ---------------------------------------------------------------------------------------------------
 

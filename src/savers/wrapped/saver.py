@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 from collections import Counter
@@ -22,6 +23,7 @@ from .cells import Cells
 from .core import Core
 from .coverage import Coverage, Survey, coverage
 from .drive import arun, run
+from .inherited import listed_types
 from .methods import Methods
 from .migration import convert
 from .names import Names
@@ -49,14 +51,16 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         inner: any `BaseCheckpointSaver`. A saver that seals by itself is returned as it is.
         keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` seals
             nothing.
-        serde: the serializer to seal with, instead of `keys`.
+        serde: the serializer to seal with, instead of `keys`. Without one, types that the inner saver's own serializer lists
+            (`JsonPlusSerializer(allowed_msgpack_modules=[…])`) are allowed as well.
         scope: separates applications that share a key.
         migrate: reads what was stored before sealing began, unauthenticated and counted, while the store is converted.
         pass_through: keys of `configurable` that the inner saver needs; they go inward in clear.
         search_fields: metadata keys that `list(filter=…)` can look up by keyed tokens; needs index keys.
         index_keys: the keys of tokens. None takes `SEALPOINT_INDEX_KEYS` when a token is asked for.
-        hash_thread_ids: stores keyed tokens instead of thread ids; needs index keys.
-        hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys.
+        hash_thread_ids: stores keyed tokens instead of thread ids; needs index keys. Chosen before the first write: over a store that was
+            written without it, old threads are not found.
+        hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys. Likewise.
         pad_lengths: pads what is sealed, so that its length says less (Padmé).
         cache_bytes: of sealed cells kept in memory, so that unchanged channels are not sealed again.
         erase_keys: with `ThreadKeys` as keys, `delete_thread` also destroys the thread's key, so that no copy of the data opens any more.
@@ -128,7 +132,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
                 "convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found"
             )
         fields = check_fields(search_fields)
-        sealing = serde if serde is not None else _serializer(keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
+        sealing = serde if serde is not None else _serializer(inner, keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
         if migrate and sealing.keys is None:
             raise ConfigurationError(
                 "migrate=True tells sealed values from old ones by Sealpoint's envelope, and this serde seals without it: its last layer "
@@ -214,16 +218,27 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         Raises:
             TypeRefusedError: old values hold types that the serde's `allowed_types` does not name. The message names all of them; nothing
                 was converted.
-            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their
-                async forms read the same store). Copy such a store with a saver on each side.
+            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; the
+                stores of their async forms are converted through them). Copy any other store with a saver on each side.
         """
+        if not self._core.migrate:
+            raise ConfigurationError("convert() reads old values: it needs migrate=True on the saver, and on its serde if one is given")
         rows = self._core.profile.rows
-        if not self._core.migrate or rows is None:
+        if rows is None:
             raise ConfigurationError(
-                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, "
-                "or copy it thread by thread"
+                f"convert() replaces rows, which it cannot through a {type(self._inner).__name__}: convert through the sync saver on the "
+                "same database (SqliteSaver or PostgresSaver, in a SealedSaver with migrate=True); copy any other store with a saver on "
+                "each side"
             )
         return convert(self._core, self._inner, rows(self._inner), thread_id)
+
+    async def aconvert(self, thread_id: str | None = None) -> Coverage:
+        """As `convert`, in a thread. It converts through a sync saver too: AsyncSqliteSaver and AsyncPostgresSaver are refused.
+
+        Raises:
+            As `convert`.
+        """
+        return await asyncio.to_thread(self.convert, thread_id)
 
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
@@ -245,8 +260,11 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         return f"SealedSaver({type(self).__name__.removeprefix('Sealed')})"
 
 
-def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
-    return sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+def _serializer(
+    inner: Any, keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None
+) -> LayeredSerializer:
+    made = sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+    return made.with_msgpack_allowlist(listed_types(getattr(inner, "serde", None)))
 
 
 def _one_switch(migrate: bool) -> str:

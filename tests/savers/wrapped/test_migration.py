@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from sealpoint import Keyring
 from sealpoint.errors import ConfigurationError, IntegrityError, NotSealedError
@@ -133,6 +134,16 @@ def test_conversion_says_what_it_needs(keyring: Keyring, tmp_path: Path) -> None
         SealedSaver(inner, keyring).convert()
     with MEMORY.make(tmp_path / "memory") as inner, pytest.raises(ConfigurationError, match="SqliteSaver"):
         SealedSaver(inner, keyring, migrate=True).convert()
+
+
+async def test_a_coroutine_converts_through_a_sync_saver_and_is_told_so(keyring: Keyring, tmp_path: Path) -> None:
+    with SQLITE.make(tmp_path / "store") as inner:
+        inner.put(at(), checkpoint("1", {"a": 1}), {}, {"a": 1})
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "store" / "store.sqlite")) as other:
+            with pytest.raises(ConfigurationError, match="AsyncSqliteSaver: convert through the sync saver on the same database"):
+                await SealedSaver(other, keyring, migrate=True).aconvert()
+        converted = await SealedSaver(inner, keyring, migrate=True).aconvert()
+        assert converted.complete
 
 
 @pytest.mark.parametrize("target", [MEMORY, *STORES], ids=_name)
