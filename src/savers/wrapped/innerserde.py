@@ -23,8 +23,8 @@ _UNPACK: Final = ormsgpack.OPT_NON_STR_KEYS
 LegacyLoad = Callable[[tuple[str, bytes]], Any]
 
 OLD_HINT: Final = (
-    ". If it is from before the saver was wrapped, SealedSaver(…, migrate=True) reads it, with serde=sealed_serializer(migrate=True) if a "
-    "serde is given, and convert() seals it in place; if not, someone put it there"
+    ". If it was stored without SealedSaver (before it, or by another process), SealedSaver(…, migrate=True) reads it, with "
+    "serde=sealed_serializer(migrate=True) if a serde is given, and convert() seals it in place; if not, someone put it there"
 )
 """What to do about a value that stands unsealed, whoever wrote it."""
 

@@ -226,7 +226,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         rows = self._core.profile.rows
         if rows is None:
             raise ConfigurationError(
-                f"convert() replaces rows, which it cannot through a {type(self._inner).__name__}: convert through the sync saver on the "
+                f"convert() replaces rows, which it cannot through {type(self._inner).__name__}: convert through the sync saver on the "
                 "same database (SqliteSaver or PostgresSaver, in a SealedSaver with migrate=True); copy any other store with a saver on "
                 "each side"
             )

@@ -86,7 +86,7 @@ def test_it_is_read_without_being_converted_and_refused_with_migration_off(
         assert found is not None
         assert found.checkpoint["channel_values"] == {"a": ["x" * 500], "b": 1}
         assert found.pending_writes == [("task", "a", ["y"])]
-        with pytest.raises(NotSealedError, match=r"before the saver was wrapped.*migrate=True.*convert\(\)"):
+        with pytest.raises(NotSealedError, match=r"stored without SealedSaver.*migrate=True.*convert\(\)"):
             SealedSaver(inner, keyring).get_tuple(at())
 
 

@@ -160,3 +160,23 @@ def test_a_new_turn_on_an_old_thread_reads_back_where_a_snapshot_is_older_than_s
         if target is not MEMORY:
             saver.convert()
             assert _history(SealedSaver(inner, keyring)) == before
+
+
+@pytest.mark.parametrize("target", STORES, ids=_name)
+def test_what_a_run_without_the_wrapper_made_of_a_sealed_store_is_counted_and_neither_read_nor_converted(
+    target: Target, keyring: Keyring, tmp_path: Path
+) -> None:
+    """docs/limitations-sealed-saver.md, "Do not open a sealed database without the wrapper"."""
+    with target.make(tmp_path / "store") as inner:
+        SealedSaver(inner, keyring).put(at(), checkpoint("1", {"a": [1], "b": 2}), {"source": "input"}, {"a": 1, "b": 1})
+        bare = inner.get_tuple(at())
+        assert bare is not None
+        assert type(bare.checkpoint["channel_values"]["a"]) is bytes  # it read ciphertext, and goes on with it
+        values = {**bare.checkpoint["channel_values"], "b": 3}
+        inner.put(at("1"), checkpoint("2", values, {"a": 1, "b": 2}), {"source": "loop"}, {"b": 2})
+        with pytest.raises(NotSealedError, match="stored without SealedSaver"):
+            SealedSaver(inner, keyring).get_tuple(at())
+        saver = SealedSaver(inner, keyring, migrate=True)
+        assert saver.coverage().unsealed_checkpoints == 1
+        with pytest.raises(IntegrityError):
+            saver.convert()
