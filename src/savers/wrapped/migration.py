@@ -33,8 +33,9 @@ Versions = dict[tuple[str, str, str, str], Version]
 def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) -> Coverage:
     """Everything stored before sealing is sealed in place; may be stopped and run again, and finds what a live writer has added since.
 
-    Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row
-    by row.
+    Values and writes that the inner saver would not replace are replaced row by row; then checkpoints are put again, oldest first, each
+    with its parent. In this order, because an old checkpoint may have sealed values and writes, and a sealed one no old writes: wherever it
+    stops, migration mode reads everything.
 
     Raises:
         TypeRefusedError: old values hold types that are not allowed; the message names all of them, and nothing was converted.
@@ -42,13 +43,11 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
     _check_types(core, inner, rows, thread_id)
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
-    for raw in sorted(run(fetch_all(config), inner), key=lambda raw: str(raw.checkpoint["id"])):
+    found = sorted(run(fetch_all(config), inner), key=lambda raw: str(raw.checkpoint["id"]))
+    for raw in found:
         place = core.opener.place(raw)
         for channel, version in raw.checkpoint["channel_versions"].items():
             versions[place.thread, place.ns, channel, str(version)] = version
-        if not core.opener.is_sealed(raw):
-            with _named(f"checkpoint {raw.checkpoint['id']!r} of thread {place.thread!r}"):
-                run(_seal_checkpoint(core, raw, place), inner)
     for row in rows.values(thread_id):
         if not inner.serde.holds_cell(row.tag, row.data):
             with _named(f"channel {row.channel!r} of thread {row.key[0]!r}"):
@@ -57,6 +56,11 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
         if not inner.serde.holds_cell(row.tag, row.data):
             with _named(f"a write to channel {row.channel!r} of thread {row.key[0]!r}, checkpoint {row.key[2]!r}"):
                 _seal_write(core.cells, inner.serde, rows, row)
+    for raw in found:
+        if not core.opener.is_sealed(raw):
+            place = core.opener.place(raw)
+            with _named(f"checkpoint {raw.checkpoint['id']!r} of thread {place.thread!r}"):
+                run(_seal_checkpoint(core, raw, place), inner)
     core.cache.clear()
     covered = run(coverage(core, thread_id), narrowed(inner, core.profile, Survey(core.cells.serde).load))
     if not covered.complete:

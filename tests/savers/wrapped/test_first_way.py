@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import pytest
 from sealpoint import UNENCRYPTED, AesGcm, Keyring, sealed_serializer
 from sealpoint.errors import AuthenticationError, ConfigurationError, NotSealedError
 from sealpoint.savers import SealedSaver
+from sealpoint.savers.wrapped import migration
 from sealpoint.serde import CipherLayer, JsonPlus, LayeredSerializer
 from sealpoint.serde.legacy import LegacyReader
 from tests.savers.wrapped import agent
@@ -97,6 +99,31 @@ def test_what_does_not_open_stops_the_conversion_with_the_reason(keyring: Keyrin
         with pytest.raises(AuthenticationError) as caught:
             migrating(inner, keyring).convert()
         assert "a write to channel 'a' of thread 't', checkpoint '1'" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("target", STORES, ids=_name)
+def test_wherever_a_conversion_stops_migration_mode_reads_everything_and_the_next_one_ends_it(
+    target: Target, keyring: Keyring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _grown(target, tmp_path / "store", keyring, "zstd")
+    with target.make(tmp_path / "store") as inner:
+        before = {thread: _history(migrating(inner, keyring), thread) for thread in THREADS}
+        for step, after in (("_seal_write", 1), ("_seal_write", 5), ("_seal_checkpoint", 3), ("_seal_checkpoint", 9)):
+            steps = itertools.count()
+            original = getattr(migration, step)
+
+            def stopping(*args: Any, steps: Any = steps, after: int = after, original: Any = original) -> Any:
+                if next(steps) == after:
+                    raise KeyboardInterrupt
+                return original(*args)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(migration, step, stopping)
+                with pytest.raises(KeyboardInterrupt):
+                    migrating(inner, keyring).convert()
+            assert {thread: _history(migrating(inner, keyring), thread) for thread in THREADS} == before
+        assert migrating(inner, keyring).convert().complete
+        assert {thread: _history(SealedSaver(inner, keyring), thread) for thread in THREADS} == before
 
 
 def test_what_an_unwrapped_process_adds_meanwhile_is_reported(keyring: Keyring, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
