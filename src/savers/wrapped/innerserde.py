@@ -15,6 +15,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...ciphers.header import looks_sealed
 from ...errors import NotSealedError
+from ...serde.legacy import is_pickle
 
 _DELTA: Final = 7  # EXT_DELTA_SNAPSHOT of langgraph-checkpoint 4.3.2
 _PACK: Final = ormsgpack.OPT_PASSTHROUGH_TUPLE | ormsgpack.OPT_NON_STR_KEYS
@@ -71,8 +72,9 @@ class NarrowSerde:
                         f"a stored value is not of the plain form that a sealed saver writes; nothing of it was read{self.old_hint}"
                     ) from None
         if self._legacy is None or not isinstance(tag, str):
+            hint = "" if is_pickle(str(tag)) else self.old_hint  # a pickle is not read in migration mode either
             raise NotSealedError(
-                f"a stored value is tagged {str(tag)[:40]!r}, which a sealed saver never writes; nothing of it was read{self.old_hint}"
+                f"a stored value is tagged {str(tag)[:40]!r}, which a sealed saver never writes; nothing of it was read{hint}"
             )
         return self._legacy((tag, raw))
 

@@ -12,6 +12,7 @@ from sealpoint import UNENCRYPTED, AesGcm, Keyring, sealed_serializer
 from sealpoint.errors import AuthenticationError, ConfigurationError, NotSealedError
 from sealpoint.savers import SealedSaver
 from sealpoint.savers.wrapped import migration
+from sealpoint.savers.wrapped.innerserde import NarrowSerde
 from sealpoint.serde import CipherLayer, JsonPlus, LayeredSerializer
 from sealpoint.serde.legacy import LegacyReader
 from tests.savers.wrapped import agent
@@ -139,6 +140,13 @@ def test_what_an_unwrapped_process_adds_meanwhile_is_reported(keyring: Keyring, 
         saver._core.cache.clear = meanwhile  # type: ignore[method-assign]  # what convert calls last
         assert saver.convert().unsealed_writes == 1
         assert "without SealedSaver" in caplog.text
+
+
+@pytest.mark.parametrize(("tag", "hinted"), [("msgpack1+aesgcm", True), ("json", True), ("msgpack+aes", True), ("pickle", False)])
+def test_a_refusal_points_to_migration_mode_only_where_that_reads(tag: str, hinted: bool) -> None:
+    with pytest.raises(NotSealedError) as caught:
+        NarrowSerde().loads_typed((tag, b"x"))
+    assert ("migrate=True" in str(caught.value)) is hinted
 
 
 def test_one_migration_switch_without_the_other_is_refused(keyring: Keyring, tmp_path: Path) -> None:
