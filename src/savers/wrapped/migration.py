@@ -17,11 +17,11 @@ from ...serde.codec.trust import refusal_of
 from .cells import Cells
 from .core import Core
 from .coverage import Coverage, Survey, coverage
-from .drive import Flow, run
+from .drive import Flow, damage_named, run
 from .innerserde import NarrowSerde
 from .narrowing import narrowed
 from .places import ID, NS, THREAD, Place
-from .reading import RawTuple, fetch_all
+from .reading import RawTuple, checked
 from .rows import Row, Rows
 from .skeleton import CONVERTED, Cell
 
@@ -43,7 +43,7 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
     _check_types(core, inner, rows, thread_id)
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
-    found = sorted(run(fetch_all(config), inner), key=lambda raw: str(raw.checkpoint["id"]))
+    found = sorted(_listed(inner, config), key=lambda raw: str(raw.checkpoint["id"]))
     for raw in found:
         place = core.opener.place(raw)
         for channel, version in raw.checkpoint["channel_versions"].items():
@@ -76,6 +76,21 @@ def _check_types(core: Core, inner: Any, rows: Rows, thread_id: str | None) -> N
             survey.load((row.tag, row.data))
     if survey.refused:
         raise refusal_of(survey.refused)
+
+
+def _listed(inner: Any, config: RunnableConfig | None) -> list[RawTuple]:
+    """As `fetch_all`; an error says near which checkpoint it is, since the saver reads old cells before it says whose they are."""
+    found: list[RawTuple] = []
+    try:
+        with damage_named():
+            for raw in inner.list(config):
+                found.append(checked(raw))  # noqa: PERF401  # what was listed before an error is needed
+    except SealpointError as exc:
+        ids = found[-1].config["configurable"] if found else {}
+        where = f"after {ids.get(ID)!r} of thread {ids.get(THREAD)!r}, newest first" if found else "first"
+        exc.add_note(f"it is in the checkpoint that the saver lists {where}; nothing was converted")
+        raise
+    return found
 
 
 @contextmanager

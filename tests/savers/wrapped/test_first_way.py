@@ -103,6 +103,18 @@ def test_what_does_not_open_stops_the_conversion_with_the_reason(keyring: Keyrin
 
 
 @pytest.mark.parametrize("target", STORES, ids=_name)
+def test_a_checkpoint_that_does_not_open_is_located(target: Target, keyring: Keyring, tmp_path: Path) -> None:
+    with target.make(tmp_path / "store") as inner:
+        inner.put(at(), checkpoint("2", {"a": ["x"]}, {"a": 2}), {}, {"a": 2})
+        inner.serde = sealed_serializer(keyring, scope="elsewhere")
+        inner.put(at(), checkpoint("1", {"a": ["x"]}), {}, {"a": 1})
+        with pytest.raises(AuthenticationError) as caught:
+            migrating(inner, keyring).convert()
+        assert "after '2' of thread 't'" in caught.value.__notes__[0]
+        assert migrating(inner, keyring).coverage().unsealed_checkpoints == 2
+
+
+@pytest.mark.parametrize("target", STORES, ids=_name)
 def test_wherever_a_conversion_stops_migration_mode_reads_everything_and_the_next_one_ends_it(
     target: Target, keyring: Keyring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
