@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from ..errors import ConfigurationError, TagError, TypeRefusedError
 from .codec import langgraph_reader, reader, writer
 from .codec.drift import DriftPolicy
+from .codec.outline import Outline, outline
 from .codec.registry import Codec, codec_for
 from .codec.trust import Trust, strict_by_environment
 
@@ -114,6 +115,17 @@ class JsonPlus:
         if tag == "pickle":
             return self._unpickled(data, authenticated)
         raise _unknown(tag)
+
+    def outline(self, tag: str, data: bytes, *, authenticated: bool) -> Outline:
+        """The payload's plain shape, and the types in it that `load` would refuse; nothing of it is built.
+
+        Raises:
+            DecodeError: it is damaged, or has no outline.
+        """
+        found = outline(tag, data)
+        trust = self._trusted if authenticated else self._untrusted
+        allowed = (trust if tag == TAG else trust.to_call()).allows
+        return Outline(found.shape, tuple(name for name in found.names if not allowed(*name)))
 
     def register(self, cls: type, encode: Callable[[Any], Any], decode: Callable[[Any], Any], *, name: str | None = None) -> JsonPlus:
         """Stores instances of exactly `cls` as what `encode` makes of them; returns this serializer.

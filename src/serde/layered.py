@@ -15,8 +15,9 @@ from ..context import Context
 from ..errors import ConfigurationError, NotSealedError, SealpointError, TagError
 from ..events import Hook, Recorder
 from .base import AllowlistBase, BaseSerializer, TrustAwareBase
+from .codec.outline import UNBUILT, Outline
 from .jsonplus import JsonPlus
-from .legacy import LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
+from .legacy import PLAIN_TAGS, LegacyReader, is_langgraph_encrypted, is_pickle, legacy_kind
 from .parts import Data, as_bytes, checked_base, checked_layers, lacking, whole
 from .tags import framed, peeled, unframed, with_layer
 
@@ -254,11 +255,33 @@ class LayeredSerializer(JsonPlusSerializer):
         self._recorder.record("open", self._key_id(sealed))
         return value
 
+    def outline(self, data: tuple[str, Data]) -> Outline:
+        """The plain shape of what `loads_typed` would build, and the types that it would refuse; nothing is built, and nothing counted.
+
+        Raises:
+            IntegrityError, KeyAccessError: it does not open, or has no outline.
+        """
+        tag, sealed = data
+        if self._outermost_is_ours(tag):
+            packed = self._peeled(tag, as_bytes(sealed), self._layers, self._unbound, authenticated=False)
+        elif tag in PLAIN_TAGS:
+            packed = Packed(tag, as_bytes(sealed))
+        else:
+            packed = Packed(*self._foreign_plain(tag, as_bytes(sealed)))
+        if not isinstance(self._base, JsonPlus):
+            return Outline(UNBUILT)
+        return self._base.outline(packed.tag, packed.data, authenticated=packed.authenticated)
+
     @property
     def keys(self) -> KeySource | None:
         """The key source of the cipher layer, for savers that tell it when a thread begins and ends; None without one of ours."""
         keys = getattr(self._outer, "keys", None)
         return keys if isinstance(keys, KeySource) else None
+
+    @property
+    def migrates(self) -> bool:
+        """Whether it opens what LangGraph's serializers wrote."""
+        return self._legacy is not None
 
     def stats(self) -> dict[str, dict[str, int]]:
         """How many values were sealed, opened, refused and opened as old ones, by key id and reason. Shared by clones."""
@@ -335,6 +358,15 @@ class LayeredSerializer(JsonPlusSerializer):
 
     def _open_foreign(self, tag: str, data: bytes) -> Any:
         """A value that the outermost layer did not write: opened only in migration mode, and never trusted."""
+        inner, plain = self._foreign_plain(tag, data)
+        value = self._load(inner, plain, authenticated=False)
+        kind = legacy_kind(tag) or ""
+        if self._recorder.record("legacy", reason=kind) == 1 and self._legacy is not None:
+            self._legacy.announce(kind)
+        return value
+
+    def _foreign_plain(self, tag: str, data: bytes) -> tuple[str, bytes]:
+        """The inner tag and the payload of such a value."""
         outer = self._layers[-1].name if self._layers else "(none)"
         kind = legacy_kind(tag)
         if self._legacy is None:
@@ -347,11 +379,7 @@ class LayeredSerializer(JsonPlusSerializer):
         for layer in reversed(self._layers):
             if layer.may_skip and (inner := peeled(tag, layer.name)) is not None:
                 data, tag = layer.decode(data, inner, self._unbound), inner
-        tag, data = self._legacy.plain(tag, data)
-        value = self._load(tag, data, authenticated=False)
-        if self._recorder.record("legacy", reason=kind) == 1:
-            self._legacy.announce(kind)
-        return value
+        return self._legacy.plain(tag, data)
 
     def _load(self, tag: str, data: bytes, authenticated: bool) -> Any:
         if isinstance(self._base, TrustAwareBase):

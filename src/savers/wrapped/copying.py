@@ -10,9 +10,9 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions
 
 from .cells import Write
 from .core import Core
-from .drive import Ask, Flow
-from .opening import RawTuple
+from .drive import Flow
 from .places import ID, NS, THREAD
+from .reading import fetch_all
 
 
 def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
@@ -21,7 +21,7 @@ def copy_thread(core: Core, source: Any, target: Any) -> Flow[None]:
     With a key store, the copy is on record before. Oldest first, so that a reader of `target` never sees a checkpoint before its ancestors.
     """
     generation = core.lives.copy(str(source), str(target))
-    rows: list[RawTuple] = yield Ask("list", (core.inward({"configurable": {THREAD: source}}),))
+    rows = yield from fetch_all(core.inward({"configurable": {THREAD: source}}))
     stored: set[tuple[str, str, Any]] = set()
     for raw in sorted(rows, key=lambda row: str(row.checkpoint["id"])):
         place = core.opener.place(raw)

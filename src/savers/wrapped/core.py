@@ -25,9 +25,10 @@ from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, to_text
 from .drive import Ask, Flow
 from .history import History
 from .names import Names
-from .opening import Opener, RawTuple
+from .opening import Opener
 from .places import ID, NS, THREAD, Place, narrowed, place_of
 from .profile import Profile
+from .reading import RawTuple, fetch, fetch_all
 from .skeleton import Cell, Skeleton
 from .tokens import Tokens
 
@@ -139,7 +140,8 @@ class Core:
                 if channel not in new_versions:
                     added[channel] = versions[channel]
             cells[channel], stored[channel] = cell, found
-        optional = {channel: cell for channel, cell in history.cells.items() if channel not in values}
+        # An old value may come back as well: of a delta channel that has no snapshot in this checkpoint, at the version of its last one.
+        optional = {channel: cell for channel, cell in {**history.old, **history.cells}.items() if channel not in values}
 
         parents = yield from self._parents(config, place, parent, checkpoint["id"])
         merged = get_checkpoint_metadata(config, metadata) if self.profile.merges_config else metadata
@@ -213,7 +215,7 @@ class Core:
         sealed anew.
         """
         history = History(self.cache, self.profile)
-        history.note_unsealed(unsealed, unchanged)
+        history.note_unsealed(unsealed, unchanged, {})
         history.look(place, self.cache.checkpoint(place, parent) if parent else None, unchanged)
         if parent and unchanged and (history.missing(needed) or self.cache.checkpoint(place, parent) is None):
             raw = yield from self._read_raw(config, parent)
@@ -229,14 +231,14 @@ class Core:
             self.opener.learn(raw, place, self.cache)
             history.look(place, self.cache.checkpoint(place, raw.checkpoint["id"]), unchanged)
         else:
-            history.note_unsealed(raw.checkpoint["channel_versions"], unchanged)
+            history.note_unsealed(raw.checkpoint["channel_versions"], unchanged, raw.checkpoint["channel_values"])
 
     def _scan(
         self, config: RunnableConfig, place: Place, history: History, unchanged: Mapping[str, Version], needed: Sequence[str]
     ) -> Flow[None]:
         """Last resort, one listing of the namespace: a cell stored long ago by a checkpoint that is not the parent."""
         ids = {key: value for key, value in self.inward(config)["configurable"].items() if key in (THREAD, NS)}
-        for raw in (yield Ask("list", ({"configurable": ids},))):
+        for raw in (yield from fetch_all({"configurable": ids})):
             self._learn(raw, place, history, unchanged)
             if not history.missing(needed):
                 return
@@ -244,7 +246,7 @@ class Core:
     def _read_raw(self, config: RunnableConfig, checkpoint_id: str) -> Flow[RawTuple | None]:
         """A stored checkpoint, unopened; None when the saver has another one or none."""
         inner = self.inward(config)
-        raw: CheckpointTuple | None = yield Ask("get_tuple", ({"configurable": {**inner["configurable"], ID: checkpoint_id}},))
+        raw = yield from fetch({"configurable": {**inner["configurable"], ID: checkpoint_id}})
         return raw if raw is not None and raw.checkpoint["id"] == checkpoint_id else None
 
     def _read(self, config: RunnableConfig, checkpoint_id: str) -> Flow[Skeleton | None]:
@@ -276,7 +278,7 @@ class Core:
     def get_tuple(self, config: RunnableConfig) -> Flow[CheckpointTuple | None]:
         """Opens one checkpoint; see `BaseCheckpointSaver.get_tuple`."""
         asked = self.inward(config)
-        raw: CheckpointTuple | None = yield Ask("get_tuple", (asked,))
+        raw = yield from fetch(asked)
         if raw is None:
             return None
         opened = self.opener.open(raw, place_of(config), self.cache, wanted=config["configurable"].get(ID))

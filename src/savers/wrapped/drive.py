@@ -7,9 +7,13 @@ between two asks in a worker thread, so that neither a large value nor a key ser
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+import contextlib
+import json
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from ...errors import DecodeError
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -43,8 +47,10 @@ def run(flow: Flow[T], inner: Any) -> T:
     try:
         ask = next(flow)
         while True:
-            answer = getattr(inner, ask.method)(*ask.args, **ask.kwargs)
-            ask = flow.send(list(answer) if ask.method == "list" else answer)
+            with damage_named():
+                answer = getattr(inner, ask.method)(*ask.args, **ask.kwargs)
+                answer = list(answer) if ask.method == "list" else answer
+            ask = flow.send(answer)
     except StopIteration as stop:
         result: T = stop.value
         return result
@@ -58,8 +64,42 @@ async def arun(flow: Flow[T], inner: Any) -> T:
         if ask is None:
             made: T = result
             return made
-        called = getattr(inner, f"a{ask.method}")(*ask.args, **ask.kwargs)
-        answer = [item async for item in called] if ask.method == "list" else await called
+        with damage_named():
+            called = getattr(inner, f"a{ask.method}")(*ask.args, **ask.kwargs)
+            answer = [item async for item in called] if ask.method == "list" else await called
+
+
+@contextlib.contextmanager
+def damage_named() -> Iterator[None]:
+    """Around every call on an inner saver: what its own parser of JSON or text says of a stored row is an error of ours.
+
+    That parser's errors only: they come from nothing but bytes that were read. Whatever else an inner saver raises may be a fault in the
+    program, and passes.
+
+    Raises:
+        DecodeError: a stored row is damaged.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError) as exc:
+        if not isinstance(exc, (json.JSONDecodeError, UnicodeDecodeError)) and _raised_in(exc) not in _PARSER:
+            raise
+        # Not chained: the foreign error quotes what was stored.
+        raise DecodeError(
+            "a stored row is not the JSON or text that the saver keeps there: it was damaged or replaced; restore it from a backup, or "
+            "delete that checkpoint"
+        ) from None
+
+
+_PARSER: Final = ("json", "json.decoder", "json.scanner")  # `json.dumps` fails in json.encoder
+
+
+def _raised_in(exc: BaseException) -> str:
+    """The module of the innermost frame."""
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
 
 
 async def in_thread(work: Callable[[A], T], argument: A) -> T:

@@ -57,8 +57,11 @@ def as_json(value: Any) -> Any:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Whether two values are the same once both have been through JSON."""
-    return bool(one == other) or bool(as_json(one) == as_json(other))
+    """Whether two values are the same once both have been through JSON; what cannot go through it equals nothing."""
+    try:
+        return bool(one == other) or bool(as_json(one) == as_json(other))
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _contains(value: Any, wanted: Any) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...context import Version
 from .cache import Known, OriginCache
@@ -23,6 +26,7 @@ class History:
     def __init__(self, cache: OriginCache, profile: Profile) -> None:
         self.cells: dict[str, Cell] = {}
         self.stored: dict[str, Stored] = {}
+        self.old: dict[str, Cell] = {}
         self._cache = cache
         self._profile = profile
         self._parent: Known | None = None
@@ -43,9 +47,13 @@ class History:
             if channel not in self.cells and (cell := self._cache.only_cell(place, channel, version)) is not None:
                 self._take(place, channel, cell)
 
-    def note_unsealed(self, versions: Mapping[str, Version], unchanged: Mapping[str, Version]) -> None:
-        """Notes which of the channels an old, unsealed checkpoint has stored at the same version."""
-        self._unsealed.update(channel for channel, version in unchanged.items() if channel in versions and versions[channel] == version)
+    def note_unsealed(self, versions: Mapping[str, Version], unchanged: Mapping[str, Version], values: Mapping[str, Any]) -> None:
+        """Notes which of the channels an old, unsealed checkpoint has stored at the same version, and how, where it has a value there."""
+        for channel, version in unchanged.items():
+            if channel in versions and versions[channel] == version:
+                self._unsealed.add(channel)
+                if channel in values:
+                    self.old[channel] = Cell(version, CONVERTED, type(values[channel]) is _DeltaSnapshot)
 
     def missing(self, needed: Iterable[str]) -> bool:
         """Whether a needed cell was found neither sealed nor in an old checkpoint."""

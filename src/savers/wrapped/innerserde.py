@@ -8,18 +8,26 @@ because savers treat that wrapper specially. In migration mode everything else i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import ormsgpack
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from ...ciphers.header import looks_sealed
 from ...errors import NotSealedError
+from ...serde.legacy import is_pickle
 
 _DELTA: Final = 7  # EXT_DELTA_SNAPSHOT of langgraph-checkpoint 4.3.2
 _PACK: Final = ormsgpack.OPT_PASSTHROUGH_TUPLE | ormsgpack.OPT_NON_STR_KEYS
 _UNPACK: Final = ormsgpack.OPT_NON_STR_KEYS
 
 LegacyLoad = Callable[[tuple[str, bytes]], Any]
+
+OLD_HINT: Final = (
+    ". If it was stored without SealedSaver (before it, or by another process), SealedSaver(…, migrate=True) reads it, with "
+    "serde=sealed_serializer(migrate=True) if a serde is given, and convert() seals it in place; if not, someone put it there"
+)
+"""What to do about a value that stands unsealed, whoever wrote it."""
 
 
 class NarrowSerde:
@@ -28,6 +36,9 @@ class NarrowSerde:
     Args:
         legacy: reads a cell that is none of ours, in migration mode; None refuses it.
     """
+
+    old_hint: ClassVar[str] = OLD_HINT
+    """Ends the refusal of an unsealed value; empty where there is no migration mode."""
 
     def __init__(self, legacy: LegacyLoad | None = None) -> None:
         self._legacy = legacy
@@ -47,7 +58,7 @@ class NarrowSerde:
             NotSealedError: the stored value is of another kind; nothing of it was built.
         """
         tag, raw = data
-        raw = b"" if raw is None else bytes(raw)
+        raw = _bytes_of(raw)
         if tag == "bytes":
             return raw
         if tag in ("null", "empty"):
@@ -58,13 +69,25 @@ class NarrowSerde:
             except ormsgpack.MsgpackDecodeError:
                 if self._legacy is None:
                     raise NotSealedError(
-                        "a stored value is not of the plain form that a sealed saver writes; nothing of it was read"
+                        f"a stored value is not of the plain form that a sealed saver writes; nothing of it was read{self.old_hint}"
                     ) from None
-        if self._legacy is None:
+        if self._legacy is None or not isinstance(tag, str):
+            hint = "" if is_pickle(str(tag)) else self.old_hint  # a pickle is not read in migration mode either
             raise NotSealedError(
-                f"a stored value is tagged {tag[:40]!r}, which a sealed saver never writes; migrate=True reads what LangGraph wrote"
+                f"a stored value is tagged {str(tag)[:40]!r}, which a sealed saver never writes; nothing of it was read{hint}"
             )
         return self._legacy((tag, raw))
+
+    def holds_cell(self, tag: str, raw: bytes) -> bool:
+        """Whether a row's value is a sealed cell, by its form: a value of `sealed_serializer` begins like one, and says more in its tag."""
+        if tag == "bytes":
+            return looks_sealed(raw)
+        if tag != "msgpack":
+            return False
+        try:
+            return is_cell(ormsgpack.unpackb(raw, ext_hook=_delta_only, option=_UNPACK))
+        except ormsgpack.MsgpackDecodeError:
+            return False
 
     def dumps(self, obj: Any) -> bytes:
         """The bytes alone, for savers that keep no tag."""
@@ -73,6 +96,22 @@ class NarrowSerde:
     def loads(self, data: bytes) -> Any:
         """What `dumps` was given, which was not bare bytes."""
         return self.loads_typed(("msgpack", data))
+
+
+def is_cell(stored: Any) -> bool:
+    """Whether a stored value looks like a sealed cell, alone or as a delta snapshot."""
+    raw = stored.value if type(stored) is _DeltaSnapshot else stored
+    return type(raw) is bytes and looks_sealed(raw)
+
+
+def _bytes_of(raw: Any) -> bytes:
+    if raw is None:
+        return b""
+    if not isinstance(raw, (bytes, bytearray, memoryview)):
+        raise NotSealedError(
+            f"a stored value is {type(raw).__name__} where bytes belong: it was damaged or replaced; nothing of it was read"
+        )
+    return bytes(raw)
 
 
 def _plain(obj: Any) -> Any:

@@ -13,8 +13,8 @@ from ...errors import AuthenticationError
 from .clear import FILTERABLE
 from .core import Core
 from .filters import Matcher
-from .opening import RawTuple
 from .places import ID, NS, THREAD
+from .reading import RawTuple, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class Listing:
             IntegrityError: it does not open where it lies, or lies elsewhere than was asked.
         """
         core = self.core
+        checked(raw)
         place = core.opener.place(raw)
         asked = {} if self.config is None else self.config["configurable"]
         ids = raw.config["configurable"]

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 
 from .copying import copy_thread
 from .delta import delta_history
-from .drive import arun, in_thread, refuse_in_own_loop, run
+from .drive import arun, damage_named, in_thread, refuse_in_own_loop, run
 from .listing import Listing
 
 if TYPE_CHECKING:
@@ -54,14 +54,18 @@ class Methods(_Base):
         given = 0
         with contextlib.ExitStack() as stack:
             if plan.joined:
-                rows: Iterator[CheckpointTuple] = iter(
-                    plan.join([row for call in plan.calls() for row in self._inner.list(plan.config, **call)])
-                )
+                with damage_named():
+                    found = [row for call in plan.calls() for row in self._inner.list(plan.config, **call)]
+                rows: Iterator[CheckpointTuple] = iter(plan.join(found))
             else:
                 rows = iter(self._inner.list(plan.config, **next(plan.calls())))
                 if close := getattr(rows, "close", None):
                     stack.callback(close)
-            while plan.wants_more(given) and (row := next(rows, None)) is not None:
+            while plan.wants_more(given):
+                with damage_named():
+                    row = next(rows, None)
+                if row is None:
+                    return
                 if (opened := plan.accept(row)) is not None:
                     given += 1
                     yield opened
@@ -79,12 +83,18 @@ class Methods(_Base):
         given = 0
         async with contextlib.AsyncExitStack() as stack:
             if plan.joined:
-                rows = _each(plan.join([row for call in plan.calls() async for row in self._inner.alist(plan.config, **call)]))
+                with damage_named():
+                    found = [row for call in plan.calls() async for row in self._inner.alist(plan.config, **call)]
+                rows = _each(plan.join(found))
             else:
                 rows = aiter(self._inner.alist(plan.config, **next(plan.calls())))
             if close := getattr(rows, "aclose", None):
                 stack.push_async_callback(close)
-            while plan.wants_more(given) and (row := await anext(rows, None)) is not None:
+            while plan.wants_more(given):
+                with damage_named():
+                    row = await anext(rows, None)
+                if row is None:
+                    return
                 if (opened := await in_thread(plan.accept, row)) is not None:
                     given += 1
                     yield opened

@@ -1,91 +1,106 @@
-"""Moving a store to sealed values: how much of it is sealed, and sealing the rest in place; when to stop is the user's decision."""
+"""Moving a store to sealed values: what is not sealed yet is sealed in place; when to stop is the user's decision."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ...ciphers.header import looks_sealed
 from ...context import Version
+from ...errors import SealpointError
+from ...serde.codec.trust import refusal_of
 from .cells import Cells
 from .core import Core
-from .drive import Ask, Flow, run
+from .coverage import Coverage, Survey, coverage
+from .drive import Flow, damage_named, run
 from .innerserde import NarrowSerde
-from .opening import RawTuple
+from .narrowing import narrowed
 from .places import ID, NS, THREAD, Place
+from .reading import RawTuple, checked
 from .rows import Row, Rows
 from .skeleton import CONVERTED, Cell
 
+_log = logging.getLogger("sealpoint")
+
 Versions = dict[tuple[str, str, str, str], Version]
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a store is sealed.
-
-    Args:
-        checkpoints: how many there are.
-        unsealed_checkpoints: of those, how many are not sealed.
-        values: how many channel values the checkpoints refer to; one that several share counts for each.
-        unsealed_values: of those, how many are not sealed.
-        writes: how many pending writes there are.
-        unsealed_writes: of those, how many are not sealed.
-    """
-
-    checkpoints: int
-    unsealed_checkpoints: int
-    values: int
-    unsealed_values: int
-    writes: int
-    unsealed_writes: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing unsealed is left, so that migration mode may be dropped."""
-        return not (self.unsealed_checkpoints or self.unsealed_values or self.unsealed_writes)
-
-
-def coverage(core: Core, thread_id: str | None = None) -> Flow[Coverage]:
-    """Counts, without opening anything: whether what looks sealed opens, a read decides."""
-    config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
-    rows: list[RawTuple] = yield Ask("list", (config,))
-    values = [value for raw in rows for value in raw.checkpoint["channel_values"].values()]
-    writes = [value for raw in rows for _, _, value in raw.pending_writes or ()]
-    return Coverage(
-        len(rows),
-        sum(not core.opener.is_sealed(raw) for raw in rows),
-        len(values),
-        sum(not _is_cell(value) for value in values),
-        len(writes),
-        sum(not _is_cell(value) for value in writes),
-    )
 
 
 def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) -> Coverage:
     """Everything stored before sealing is sealed in place; may be stopped and run again, and finds what a live writer has added since.
 
-    Checkpoints are put again, oldest first, each with its parent. Values and writes that the inner saver would not replace are replaced row
-    by row.
+    Values and writes that the inner saver would not replace are replaced row by row; then checkpoints are put again, oldest first, each
+    with its parent. In this order, because an old checkpoint may have sealed values and writes, and a sealed one no old writes: wherever it
+    stops, migration mode reads everything.
+
+    Raises:
+        TypeRefusedError: old values hold types that are not allowed; the message names all of them, and nothing was converted.
     """
+    _check_types(core, inner, rows, thread_id)
     config = None if thread_id is None else core.inward({"configurable": {THREAD: thread_id}})
     versions: Versions = {}
-    for raw in sorted(inner.list(config), key=lambda raw: str(raw.checkpoint["id"])):
+    found = sorted(_listed(inner, config), key=lambda raw: str(raw.checkpoint["id"]))
+    for raw in found:
         place = core.opener.place(raw)
         for channel, version in raw.checkpoint["channel_versions"].items():
             versions[place.thread, place.ns, channel, str(version)] = version
-        if not core.opener.is_sealed(raw):
-            run(_seal_checkpoint(core, raw, place), inner)
     for row in rows.values(thread_id):
-        if not looks_sealed(row.data) and not _wrapped_sealed(inner.serde, row):
-            _seal_value(core.cells, inner.serde, rows, row, versions)
+        if not inner.serde.holds_cell(row.tag, row.data):
+            with _named(f"channel {row.channel!r} of thread {row.key[0]!r}"):
+                _seal_value(core.cells, inner.serde, rows, row, versions)
     for row in rows.writes(thread_id):
-        if not looks_sealed(row.data):
-            _seal_write(core.cells, inner.serde, rows, row)
+        if not inner.serde.holds_cell(row.tag, row.data):
+            with _named(f"a write to channel {row.channel!r} of thread {row.key[0]!r}, checkpoint {row.key[2]!r}"):
+                _seal_write(core.cells, inner.serde, rows, row)
+    for raw in found:
+        if not core.opener.is_sealed(raw):
+            place = core.opener.place(raw)
+            with _named(f"checkpoint {raw.checkpoint['id']!r} of thread {place.thread!r}"):
+                run(_seal_checkpoint(core, raw, place), inner)
     core.cache.clear()
-    return run(coverage(core, thread_id), inner)
+    covered = run(coverage(core, thread_id), narrowed(inner, core.profile, Survey(core.cells.serde).load))
+    if not covered.complete:
+        _log.warning("a conversion left values unsealed: another process writes to the store without SealedSaver; end it and convert again")
+    return covered
+
+
+def _check_types(core: Core, inner: Any, rows: Rows, thread_id: str | None) -> None:
+    survey = Survey(core.cells.serde)
+    run(coverage(core, thread_id), narrowed(inner, core.profile, survey.load))
+    for row in chain(rows.values(thread_id), rows.writes(thread_id)):  # those that no checkpoint refers to as well
+        if not inner.serde.holds_cell(row.tag, row.data):
+            survey.load((row.tag, row.data))
+    if survey.refused:
+        raise refusal_of(survey.refused)
+
+
+def _listed(inner: Any, config: RunnableConfig | None) -> list[RawTuple]:
+    """As `fetch_all`; an error says near which checkpoint it is, since the saver reads old cells before it says whose they are."""
+    found: list[RawTuple] = []
+    try:
+        with damage_named():
+            for raw in inner.list(config):
+                found.append(checked(raw))  # noqa: PERF401  # what was listed before an error is needed
+    except SealpointError as exc:
+        ids = found[-1].config["configurable"] if found else {}
+        where = f"after {ids.get(ID)!r} of thread {ids.get(THREAD)!r}, newest first" if found else "first"
+        exc.add_note(f"it is in the checkpoint that the saver lists {where}; nothing was converted")
+        raise
+    return found
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Adds to an error of ours where the conversion stopped."""
+    try:
+        yield
+    except SealpointError as exc:
+        exc.add_note(f"the conversion stopped at {what}, which stays as it was; what was converted before stays converted")
+        raise
 
 
 def _seal_checkpoint(core: Core, raw: RawTuple, place: Place) -> Flow[None]:
@@ -112,12 +127,3 @@ def _seal_write(cells: Cells, serde: NarrowSerde, rows: Rows, row: Row) -> None:
     value = serde.loads_typed((row.tag, row.data))
     sealed = cells.seal_write(Place(thread, ns), checkpoint_id, task_id, row.channel, index, row.path, value)
     rows.replace_write(row, *serde.dumps_typed(sealed))
-
-
-def _wrapped_sealed(serde: NarrowSerde, row: Row) -> bool:
-    return row.tag == "msgpack" and _is_cell(serde.loads_typed((row.tag, row.data)))
-
-
-def _is_cell(stored: Any) -> bool:
-    raw = stored.value if type(stored) is _DeltaSnapshot else stored
-    return type(raw) is bytes and looks_sealed(raw)

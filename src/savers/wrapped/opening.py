@@ -19,12 +19,10 @@ from .filters import same_json
 from .names import Names
 from .places import ID, NS, THREAD, Place
 from .profile import Profile
+from .reading import RawTuple
 from .skeleton import CONVERTED, Cell, Skeleton
 
 _log = logging.getLogger("sealpoint")
-
-RawTuple = CheckpointTuple
-"""A tuple as the inner saver returned it: nothing in it was authenticated yet."""
 
 
 class Opener:
@@ -61,18 +59,23 @@ class Opener:
 
     def is_sealed(self, raw: RawTuple) -> bool:
         """Whether there is a seal to check; says nothing about whether it opens."""
-        return SEAL in (raw.metadata or {})
+        return isinstance(raw.metadata, Mapping) and SEAL in raw.metadata
 
     def place(self, raw: RawTuple) -> Place:
         """The real place of a listed tuple, opened from beside it where stored names are tokens."""
         ids = raw.config["configurable"]
         stored = Place(str(ids[THREAD]), str(ids.get(NS) or ""))
-        if not self._names.places or not self.is_sealed(raw):
+        if not self.is_sealed(raw):
+            return stored
+        self._check_options(raw)
+        if not self._names.places:
             return stored
         text = (raw.metadata or {}).get(PLACE)
         real = self._cells.open_place(stored, str(raw.checkpoint["id"]), from_text(text))
         if (str(self._names.thread(real.thread)), str(self._names.ns(real.ns))) != (stored.thread, stored.ns):
-            raise AuthenticationError("a stored checkpoint names a thread or namespace that is not the one it lies in; it is refused")
+            raise AuthenticationError(
+                f"a stored checkpoint names a thread or namespace that is not the one it lies in; it is refused{self._other_options}"
+            )
         return real
 
     def skeleton(self, raw: RawTuple, place: Place) -> Skeleton:
@@ -81,12 +84,13 @@ class Opener:
         Raises:
             IntegrityError: it does not open at this place, or something beside it was edited.
         """
+        self._check_options(raw)
         stored_metadata: Mapping[str, Any] = raw.metadata or {}
         skeleton = self._cells.open_skeleton(place, str(raw.checkpoint["id"]), from_text(stored_metadata.get(SEAL)))
         stored_checkpoint: Mapping[str, Any] = raw.checkpoint
         for key, value in checkpoint_in_clear(skeleton, self._names).items():
             if key not in stored_checkpoint or not _same(key, stored_checkpoint[key], value):
-                raise AuthenticationError(f"{key} beside a sealed checkpoint was edited; the checkpoint is refused")
+                raise AuthenticationError(f"{key} beside a sealed checkpoint was edited; the checkpoint is refused{self._other_options}")
         check_copy(stored_metadata, {**metadata_in_clear(skeleton.metadata, self._names), **skeleton.tokens}, skeleton.metadata)
         self._check_parent(raw, skeleton, place)
         return skeleton
@@ -145,6 +149,26 @@ class Opener:
         if len({(task_id, write.index) for task_id, _, write in opened}) != len(opened):
             raise AuthenticationError("a pending write is there twice: one was copied or replayed; the checkpoint is refused")
         return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
+
+    @property
+    def _other_options(self) -> str:
+        if not self._names.places:
+            return ""
+        return ". Or the store was written with other hash_thread_ids, hide_names or index keys than this saver has"
+
+    def _check_options(self, raw: RawTuple) -> None:
+        """Refuses a sealed checkpoint of a store with hidden ids where none are hidden, and the other way round: it would not open."""
+        hidden = PLACE in (raw.metadata or {})
+        if hidden and not self._names.places:
+            raise NotSealedError(
+                "a checkpoint was stored under hidden ids, and this saver hides none: give it the hash_thread_ids, hide_names and index "
+                "keys that the store was written with. If there never were any, the checkpoint was edited"
+            )
+        if self._names.places and not hidden:
+            raise NotSealedError(
+                "a checkpoint was stored without hidden ids, and this saver hides them: hash_thread_ids and hide_names are chosen before "
+                "the first write. Open the store without them, or copy its threads into a new one. If they were on, it was edited"
+            )
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -205,17 +229,12 @@ class Opener:
 
     def _open_unsealed(self, raw: RawTuple, place: Place, checkpoint_id: str) -> CheckpointTuple:
         if not self._migrate:
-            raise NotSealedError(
-                f"checkpoint {checkpoint_id!r} is not sealed: it was written before sealing began, or put there by someone else; "
-                "migrate=True reads such checkpoints while a store is being converted"
-            )
+            raise NotSealedError(f"checkpoint {checkpoint_id!r} is not sealed; nothing of it was read{self._profile.serde.old_hint}")
         self._count("unsealed_checkpoint")
         versions: Mapping[str, Any] = raw.checkpoint["channel_versions"]
         values = {
             # A saver that shares cells between checkpoints may already hold the converted cell of this version.
-            channel: self._cells.open_value(place, channel, Cell(versions[channel], CONVERTED, type(value) is _DeltaSnapshot), value)
-            if self._is_cell(value)
-            else value
+            channel: self._cells.open_value(place, channel, _converted(versions, channel, value), value) if self._is_cell(value) else value
             for channel, value in raw.checkpoint["channel_values"].items()
         }
         checkpoint: Any = {**raw.checkpoint, "channel_values": values}
@@ -233,6 +252,13 @@ class Opener:
 
 def _parent_id(raw: RawTuple) -> str | None:
     return None if raw.parent_config is None else raw.parent_config["configurable"].get(ID)
+
+
+def _converted(versions: Mapping[str, Any], channel: str, stored: Any) -> Cell:
+    version = versions.get(channel)
+    if not isinstance(version, (int, float, str)):
+        raise NotSealedError(f"channel {channel!r} has a sealed value in an unsealed checkpoint that names no version of it; it is refused")
+    return Cell(version, CONVERTED, type(stored) is _DeltaSnapshot)
 
 
 def _same(key: str, stored: Any, expected: Any) -> bool:

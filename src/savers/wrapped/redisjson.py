@@ -25,6 +25,8 @@ _DELTA: Final = "__delta_snapshot__"
 class RedisSerde(NarrowSerde):
     """As `NarrowSerde`, with containers as JSON."""
 
+    old_hint = ""  # these savers are not read in migration mode
+
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """The tag and bytes of sealed bytes, or JSON of the containers around them."""
         if obj is None or type(obj) is bytes:

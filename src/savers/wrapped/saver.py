@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 from collections import Counter
@@ -20,13 +21,15 @@ from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
 from .core import Core
+from .coverage import Coverage, Survey, coverage
 from .drive import arun, run
-from .innerserde import LegacyLoad
+from .inherited import listed_types
 from .methods import Methods
-from .migration import Coverage, convert, coverage
+from .migration import convert
 from .names import Names
+from .narrowing import narrowed
 from .opening import Opener
-from .profile import Profile, profile_of
+from .profile import profile_of
 from .tokens import Tokens, check_fields
 
 INDEX_KEYS: Final = "SEALPOINT_INDEX_KEYS"
@@ -48,14 +51,16 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         inner: any `BaseCheckpointSaver`. A saver that seals by itself is returned as it is.
         keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`). `sealpoint.UNENCRYPTED` seals
             nothing.
-        serde: the serializer to seal with, instead of `keys`.
+        serde: the serializer to seal with, instead of `keys`. Without one, types that the inner saver's own serializer lists
+            (`JsonPlusSerializer(allowed_msgpack_modules=[…])`) are allowed as well.
         scope: separates applications that share a key.
         migrate: reads what was stored before sealing began, unauthenticated and counted, while the store is converted.
         pass_through: keys of `configurable` that the inner saver needs; they go inward in clear.
         search_fields: metadata keys that `list(filter=…)` can look up by keyed tokens; needs index keys.
         index_keys: the keys of tokens. None takes `SEALPOINT_INDEX_KEYS` when a token is asked for.
-        hash_thread_ids: stores keyed tokens instead of thread ids; needs index keys.
-        hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys.
+        hash_thread_ids: stores keyed tokens instead of thread ids; needs index keys. Chosen before the first write: over a store that was
+            written without it, old threads are not found.
+        hide_names: stores keyed tokens instead of channel names and of node names in namespaces; needs index keys. Likewise.
         pad_lengths: pads what is sealed, so that its length says less (Padmé).
         cache_bytes: of sealed cells kept in memory, so that unchanged channels are not sealed again.
         erase_keys: with `ThreadKeys` as keys, `delete_thread` also destroys the thread's key, so that no copy of the data opens any more.
@@ -118,6 +123,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise ConfigurationError("give keys or a serde, not both: the serde has its keys")
         if serde is not None and (pad_lengths or on_event is not None):
             raise ConfigurationError("pad_lengths and on_event are for the serializer made here; give them to the serde that you pass")
+        if serde is not None and serde.migrates != migrate:
+            raise ConfigurationError(_one_switch(migrate))
         if migrate and isinstance(keys, Unencrypted):
             raise ConfigurationError("migrate=True moves a store to sealed values; with UNENCRYPTED there is nothing to tell them by")
         if migrate and (hash_thread_ids or hide_names):
@@ -125,7 +132,12 @@ class SealedSaver(BaseCheckpointSaver[Any]):
                 "convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found"
             )
         fields = check_fields(search_fields)
-        sealing = serde if serde is not None else _serializer(keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
+        sealing = serde if serde is not None else _serializer(inner, keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
+        if migrate and sealing.keys is None:
+            raise ConfigurationError(
+                "migrate=True tells sealed values from old ones by Sealpoint's envelope, and this serde seals without it: its last layer "
+                "has to be AesGcm. Copy the store with a saver on each side"
+            )
         tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
         names = Names(tokens, threads=hash_thread_ids, nodes=hide_names)
         profile = profile_of(inner)
@@ -138,7 +150,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         )  # fmt: skip
         if migrate and not profile.converts:
             raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
-        self._inner = _narrowed(inner, profile, sealing.loads_typed if migrate else None)
+        self._inner = narrowed(inner, profile, sealing.loads_typed if migrate else None)
         self._takes_path = "task_path" in inspect.signature(inner.put_writes).parameters
         self.serde = sealing
 
@@ -171,7 +183,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         clone._core.opener = self._core.opener.with_cells(cells)
         clone.serde = serde
         if self._core.migrate:
-            clone._inner = _narrowed(self._inner, self._core.profile, serde.loads_typed)
+            clone._inner = narrowed(self._inner, self._core.profile, serde.loads_typed)
         return clone
 
     def erase_thread(self, thread_id: str) -> ErasureReceipt:
@@ -191,31 +203,51 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         return await arun(self._core.erase_thread(thread_id), self._inner)
 
     def coverage(self, thread_id: str | None = None) -> Coverage:
-        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode."""
-        return run(coverage(self._core, thread_id), self._inner)
+        """How much of the store, or of one thread, is sealed; what is left unsealed needs migration mode. Builds no value."""
+        return run(coverage(self._core, thread_id), self._counting())
 
     async def acoverage(self, thread_id: str | None = None) -> Coverage:
         """As `coverage`."""
-        return await arun(coverage(self._core, thread_id), self._inner)
+        return await arun(coverage(self._core, thread_id), self._counting())
 
     def convert(self, thread_id: str | None = None) -> Coverage:
         """Seals in place what was stored before, in the store or in one thread, and returns what is covered afterwards.
 
+        What is left unsealed afterwards was added meanwhile by a process without SealedSaver: end that, and convert again.
+
         Raises:
-            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; their
-                async forms read the same store). Copy such a store with a saver on each side.
+            TypeRefusedError: old values hold types that the serde's `allowed_types` does not name. The message names all of them; nothing
+                was converted.
+            ConfigurationError: not in migration mode, or not over a saver whose rows can be replaced (SqliteSaver, PostgresSaver; the
+                stores of their async forms are converted through them). Copy any other store with a saver on each side.
         """
+        if not self._core.migrate:
+            raise ConfigurationError("convert() reads old values: it needs migrate=True on the saver, and on its serde if one is given")
         rows = self._core.profile.rows
-        if not self._core.migrate or rows is None:
+        if rows is None:
             raise ConfigurationError(
-                "convert() needs migrate=True and a SqliteSaver or PostgresSaver inside; open the store with one of those, "
-                "or copy it thread by thread"
+                f"convert() replaces rows, which it cannot through {type(self._inner).__name__}: convert through the sync saver on the "
+                "same database (SqliteSaver or PostgresSaver, in a SealedSaver with migrate=True); copy any other store with a saver on "
+                "each side"
             )
         return convert(self._core, self._inner, rows(self._inner), thread_id)
+
+    async def aconvert(self, thread_id: str | None = None) -> Coverage:
+        """As `convert`, in a thread. It converts through a sync saver too: AsyncSqliteSaver and AsyncPostgresSaver are refused.
+
+        Raises:
+            As `convert`.
+        """
+        return await asyncio.to_thread(self.convert, thread_id)
 
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
         return {**self._core.cells.serde.stats(), "saver": dict(self._counts)}
+
+    def _counting(self) -> Any:
+        """The inner saver for a count, in which old cells are only looked through."""
+        profile = self._core.profile
+        return narrowed(self._inner, profile, Survey(self._core.cells.serde).load) if profile.converts else self._inner
 
     def _check_deletes(self, method: str) -> None:
         if not has(type(self), method):
@@ -228,8 +260,24 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         return f"SealedSaver({type(self).__name__.removeprefix('Sealed')})"
 
 
-def _serializer(keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None) -> LayeredSerializer:
-    return sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+def _serializer(
+    inner: Any, keys: KeySource | Unencrypted | None, scope: str, *, migrate: bool, pad: bool, on_event: Hook | None
+) -> LayeredSerializer:
+    made = sealed_serializer(keys, migrate=migrate, scope=scope, on_event=on_event, padding=Padme() if pad else None)
+    return made.with_msgpack_allowlist(listed_types(getattr(inner, "serde", None)))
+
+
+def _one_switch(migrate: bool) -> str:
+    """What to do where only one of saver and serde is in migration mode."""
+    if migrate:
+        return (
+            "migrate=True, and a serde that is not in migration mode: it would refuse the old values that the saver admits. "
+            "Make it with sealed_serializer(migrate=True, allowed_types=[…]); your own classes go into the list"
+        )
+    return (
+        "the serde is in migration mode and the saver is not, so old checkpoints would be refused all the same. Give both migrate=True to "
+        "read and convert a store from before sealing; once coverage() is complete, drop it from both"
+    )
 
 
 def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens | None:
@@ -244,16 +292,3 @@ def _tokens(index_keys: Keyring | None, scope: str, *, needed: bool) -> Tokens |
             )
         index_keys = Keyring.parse(os.environ[INDEX_KEYS])
     return Tokens(index_keys, scope)
-
-
-def _narrowed(inner: BaseCheckpointSaver[Any], profile: Profile, legacy: LegacyLoad | None) -> Any:
-    """A shallow copy of the inner saver in which every serializer is the narrow one."""
-    clone, narrow = copy.copy(inner), profile.serde(legacy)
-    for name, value in list(vars(clone).items()):
-        # Asked of the class: a MongoDB collection answers to any name.
-        if hasattr(type(value), "dumps_typed") and hasattr(type(value), "loads_typed"):
-            setattr(clone, name, narrow)
-    clone.serde = narrow
-    if profile.narrow is not None:
-        profile.narrow(clone)
-    return clone

@@ -139,6 +139,19 @@ class Trust:
             )
 
 
+def refusal_of(names: Iterable[Name]) -> TypeRefusedError:
+    """The error for several types at once, that all of them may be allowed at once."""
+    pairs = [f"({shown(module, 200)!r}, {shown(name, 200)!r})" for module, name in names]
+    more = f" and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    return TypeRefusedError(
+        f"stored values name types that are not allowed here: {', '.join(pairs[:_SHOWN])}{more}; none was imported. Put those that are "
+        "yours into allowed_types=[…]; a class that lies inside another one goes there as the class itself"
+    )
+
+
+_SHOWN: Final = 100
+
+
 def strict_by_environment() -> bool:
     """Whether LANGGRAPH_STRICT_MSGPACK asks for listed types only."""
     return os.environ.get("LANGGRAPH_STRICT_MSGPACK", "").lower() in ("1", "true", "yes")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from sealpoint import Keyring
 from sealpoint.errors import ConfigurationError, IntegrityError, NotSealedError
@@ -133,3 +134,49 @@ def test_conversion_says_what_it_needs(keyring: Keyring, tmp_path: Path) -> None
         SealedSaver(inner, keyring).convert()
     with MEMORY.make(tmp_path / "memory") as inner, pytest.raises(ConfigurationError, match="SqliteSaver"):
         SealedSaver(inner, keyring, migrate=True).convert()
+
+
+async def test_a_coroutine_converts_through_a_sync_saver_and_is_told_so(keyring: Keyring, tmp_path: Path) -> None:
+    with SQLITE.make(tmp_path / "store") as inner:
+        inner.put(at(), checkpoint("1", {"a": 1}), {}, {"a": 1})
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "store" / "store.sqlite")) as other:
+            with pytest.raises(ConfigurationError, match="AsyncSqliteSaver: convert through the sync saver on the same database"):
+                await SealedSaver(other, keyring, migrate=True).aconvert()
+        converted = await SealedSaver(inner, keyring, migrate=True).aconvert()
+        assert converted.complete
+
+
+@pytest.mark.parametrize("target", [MEMORY, *STORES], ids=_name)
+def test_a_new_turn_on_an_old_thread_reads_back_where_a_snapshot_is_older_than_sealing(
+    target: Target, old: Callable[[Saver], Saver], keyring: Keyring, tmp_path: Path
+) -> None:
+    """A saver that keeps values by version returns an old delta snapshot with every checkpoint of its version, sealed or not."""
+    with target.make(tmp_path / "store") as inner:
+        agent.build().compile(checkpointer=old(inner)).invoke(agent.first(), agent.config("thread"))
+        saver = SealedSaver(inner, keyring, migrate=True)
+        agent.build().compile(checkpointer=saver).invoke(agent.first(), agent.config("thread"))
+        before = _history(saver)
+        assert _history(SealedSaver(inner, keyring, migrate=True)) == before
+        if target is not MEMORY:
+            saver.convert()
+            assert _history(SealedSaver(inner, keyring)) == before
+
+
+@pytest.mark.parametrize("target", STORES, ids=_name)
+def test_what_a_run_without_the_wrapper_made_of_a_sealed_store_is_counted_and_neither_read_nor_converted(
+    target: Target, keyring: Keyring, tmp_path: Path
+) -> None:
+    """docs/limitations-sealed-saver.md, "Do not open a sealed database without the wrapper"."""
+    with target.make(tmp_path / "store") as inner:
+        SealedSaver(inner, keyring).put(at(), checkpoint("1", {"a": [1], "b": 2}), {"source": "input"}, {"a": 1, "b": 1})
+        bare = inner.get_tuple(at())
+        assert bare is not None
+        assert type(bare.checkpoint["channel_values"]["a"]) is bytes  # it read ciphertext, and goes on with it
+        values = {**bare.checkpoint["channel_values"], "b": 3}
+        inner.put(at("1"), checkpoint("2", values, {"a": 1, "b": 2}), {"source": "loop"}, {"b": 2})
+        with pytest.raises(NotSealedError, match="stored without SealedSaver"):
+            SealedSaver(inner, keyring).get_tuple(at())
+        saver = SealedSaver(inner, keyring, migrate=True)
+        assert saver.coverage().unsealed_checkpoints == 1
+        with pytest.raises(IntegrityError):
+            saver.convert()
