@@ -36,6 +36,7 @@ from .objects.read import Reader, config_of
 from .objects.remove import Remover
 from .objects.waves import Plan, Runner, Work
 from .objects.write import Writer
+from .scoped import scope_of
 from .uri import open_store
 
 DEFAULT_INLINE_BYTES: Final = 4096
@@ -49,7 +50,7 @@ class ObjectSaver(BaseCheckpointSaver[str]):
         keys: a key source. None takes the environment's (`SEALPOINT_KEYS`, else `LANGGRAPH_AES_KEY`); `sealpoint.UNENCRYPTED` stores
             plaintext.
         serde: a chain of your own, in the place of `keys`.
-        scope: separates applications that share a key: what one scope sealed does not open in another.
+        scope: separates applications that share a key: what one scope sealed does not open in another. That of `serde`, where it has one.
         inline_bytes: values up to this size, serialized, stay in the checkpoint object; larger ones are objects of their own, stored once
             while they do not change.
         hash_threads: a keyring of its own, never rotated: thread ids become keyed hashes in all object keys, so that a listing names none.
@@ -89,12 +90,12 @@ class ObjectSaver(BaseCheckpointSaver[str]):
             raise ConfigurationError(f"{type(store).__name__} is not an object store; for a URI use ObjectSaver.from_uri")
         if inline_bytes < 0:
             raise ConfigurationError("inline_bytes is a size in bytes, 0 or more")
-        super().__init__(serde=sealed_serializer(keys, scope=scope) if serde is None else serde)
+        self._scope = scope_of(serde, scope)
+        super().__init__(serde=sealed_serializer(keys, scope=self._scope) if serde is None else serde)
         self.store = store
-        self._scope = scope
         self._inline_bytes = inline_bytes
         self._erase_keys = erase_keys
-        self._layout = Layout(None if hash_threads is None else ThreadHash.of(hash_threads, scope))
+        self._layout = Layout(None if hash_threads is None else ThreadHash.of(hash_threads, self._scope))
         self._heads = Heads()
         self._runner = Runner(store)
 

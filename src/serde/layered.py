@@ -273,6 +273,11 @@ class LayeredSerializer(JsonPlusSerializer):
         return self._base.outline(packed.tag, packed.data, authenticated=packed.authenticated)
 
     @property
+    def scope(self) -> str:
+        """What separates this application's values from another's under the same key."""
+        return self._unbound.scope
+
+    @property
     def keys(self) -> KeySource | None:
         """The key source of the cipher layer, for savers that tell it when a thread begins and ends; None without one of ours."""
         keys = getattr(self._outer, "keys", None)

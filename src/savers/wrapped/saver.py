@@ -15,8 +15,10 @@ from ...ciphers import KeySource
 from ...errors import ConfigurationError
 from ...events import Hook
 from ...keys import ErasureReceipt, Keyring, Unencrypted
+from ...locks import ForkSafeLock
 from ...serde import LayeredSerializer, sealed_serializer
 from ...serde.padding import Padme
+from ..scoped import scope_of
 from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
@@ -53,7 +55,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             nothing.
         serde: the serializer to seal with, instead of `keys`. Without one, types that the inner saver's own serializer lists
             (`JsonPlusSerializer(allowed_msgpack_modules=[…])`) are allowed as well.
-        scope: separates applications that share a key.
+        scope: separates applications that share a key; that of `serde`, where it has one.
         migrate: reads what was stored before sealing began, unauthenticated and counted, while the store is converted.
         pass_through: keys of `configurable` that the inner saver needs; they go inward in clear.
         search_fields: metadata keys that `list(filter=…)` can look up by keyed tokens; needs index keys.
@@ -131,6 +133,10 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise ConfigurationError(
                 "convert the store first, then hide ids in a copy of it: under hidden ids old checkpoints would not be found"
             )
+        for name, names_given in (("pass_through", pass_through), ("search_fields", search_fields)):
+            if isinstance(names_given, str):
+                raise ConfigurationError(f"{name} is a list of names, and one text was given: put it into a list")
+        scope = scope_of(serde, scope)
         fields = check_fields(search_fields)
         sealing = serde if serde is not None else _serializer(inner, keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
         if migrate and sealing.keys is None:
@@ -143,6 +149,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         profile = profile_of(inner)
         cells = Cells(sealing, scope)
         self._counts: Counter[str] = Counter()
+        self._counts_lock = ForkSafeLock()
         opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
         self._core = Core(
             cells, opener, OriginCache(cache_bytes), names, profile,
@@ -254,7 +261,8 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             raise NotImplementedError(f"{type(self._inner).__name__} has no {method}; sealpoint.keys.erase destroys the key alone")
 
     def _count(self, what: str) -> None:
-        self._counts[what] += 1
+        with self._counts_lock:
+            self._counts[what] += 1
 
     def __repr__(self) -> str:
         return f"SealedSaver({type(self).__name__.removeprefix('Sealed')})"

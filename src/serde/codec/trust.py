@@ -135,7 +135,7 @@ class Trust:
             raise TypeRefusedError(
                 f"a stored value names the type {where}.{name}, which is not allowed here; it was not imported. "
                 f"If it is yours, allow it: serde=sealed_serializer(allowed_types=[('{where}', '{name}')]), or "
-                "JsonPlus(allowed_types=[…]) in a chain of your own"
+                "JsonPlus(allowed_types=[...]) in a chain of your own"
             )
 
 
