@@ -7,7 +7,6 @@ import operator
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -18,6 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from sealpoint import Keyring
 from sealpoint.errors import ConfigurationError, KeyAccessError, RetryableError, ThreadErasedError, ThreadFencedError
 from sealpoint.keys import AnyOf, Erased, Revoking, aor_erased, or_erased
+from sealpoint.savers import threads
 from sealpoint.savers.lives import Lives
 from sealpoint.stores import Fault, Stopped
 from tests.keys.helpers import World
@@ -486,9 +486,11 @@ async def test_the_first_writes_of_a_new_life_wait_for_the_put_that_begins_it(wo
     assert found.pending_writes == [("task-1", "small", 3)]
 
 
-async def test_writes_that_fill_the_executor_do_not_keep_the_put_from_beginning(world: World, copying: Shelf) -> None:
+async def test_writes_that_fill_the_worker_threads_do_not_keep_the_put_from_beginning(
+    world: World, copying: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saver = await _erased(copying.saver(world.keys()), world)
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))  # the loop shuts it down
+    monkeypatch.setattr(threads, "WORKERS", threads.WorkerThreads(2))
     first = checkpoint({"small": 2})
     at = config("one", checkpoint_id=first["id"])
     late, again = ([saver.aput_writes(at, [("small", number)], f"{kind}-{number}") for number in range(12)] for kind in ("late", "again"))

@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from ...errors import NotFoundError
 from ...locks import ForkSafeLock
 from ...stores import Listed, ObjectStore
+from .. import threads
 
 T = TypeVar("T")
 
@@ -243,7 +244,7 @@ class Runner:
             case DeleteAll(prefix):
                 return await self._adelete_all(prefix)
             case Work(compute):
-                return await asyncio.to_thread(compute)
+                return await threads.WORKERS.run(compute)
 
     async def _adelete_all(self, prefix: str) -> int:
         batch: list[str] = []

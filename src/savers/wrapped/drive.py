@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...errors import DecodeError
+from .. import threads
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -60,7 +61,7 @@ async def arun(flow: Flow[T], inner: Any) -> T:
     """The flow's result, by the inner saver's async methods."""
     answer: Any = None
     while True:
-        ask, result = await asyncio.to_thread(_step, flow, answer)
+        ask, result = await threads.WORKERS.run(_step, flow, answer)
         if ask is None:
             made: T = result
             return made
@@ -104,7 +105,7 @@ def _raised_in(exc: BaseException) -> str:
 
 async def in_thread(work: Callable[[A], T], argument: A) -> T:
     """The result of `work`, done in a worker thread."""
-    return await asyncio.to_thread(work, argument)
+    return await threads.WORKERS.run(work, argument)
 
 
 def refuse_in_own_loop(inner: Any) -> None:

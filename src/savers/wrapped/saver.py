@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
 from collections import Counter
@@ -18,6 +17,7 @@ from ...keys import ErasureReceipt, Keyring, Unencrypted
 from ...locks import ForkSafeLock
 from ...serde import LayeredSerializer, sealed_serializer
 from ...serde.padding import Padme
+from .. import threads
 from ..scoped import scope_of
 from .advertise import has, sealed_class
 from .cache import OriginCache
@@ -245,7 +245,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         Raises:
             As `convert`.
         """
-        return await asyncio.to_thread(self.convert, thread_id)
+        return await threads.WORKERS.run(self.convert, thread_id)
 
     def stats(self) -> dict[str, dict[str, int]]:
         """Counts so far: sealed, opened, refused (`LayeredSerializer.stats`), and under ``saver`` what was met unsealed or cut short."""
