@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from ...errors import DecodeError, MissingObjectError, ThreadErasedError
 from ...serde import Packed
 from ..compat import writes_sort_key
 from . import layout
+from .again import VanishedError, again
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
 from .groups import Group, Groups
@@ -90,14 +92,35 @@ class Reader:
     # --- one checkpoint -------------------------------------------------------------------------------------------
 
     def latest(self, place: Place) -> Plan[CheckpointTuple | None]:
-        """The checkpoint with the greatest id: a LIST, a wave, and a wave for large values."""
-        groups = Groups(self.cells, place)
-        while found := (yield from groups.next(1)):
-            for read in (yield from self.found(place, found)):
-                self.heads.remember(place, read.checkpoint_id, read.record.references())
-                for made in (yield from self.tuples([read])):
-                    return made
-        return None
+        """The checkpoint with the greatest id: a LIST, a wave, and a wave for large values. What went away meanwhile is listed again.
+
+        Raises:
+            RetryableError: it went away each time; None is the answer only where a listing shows no checkpoint.
+        """
+        return (yield from again(place.thread_id, lambda: self._latest(place)))
+
+    def _latest(self, place: Place) -> Plan[CheckpointTuple | None]:
+        read = yield from self.newest(Groups(self.cells, place))
+        if read is None:
+            return None
+        for made in (yield from self.tuples([read])):
+            self.heads.remember(place, read.checkpoint_id, read.record.references())
+            return made
+        raise VanishedError
+
+    def newest(self, listing: Groups) -> Plan[Found | None]:
+        """The first checkpoint of a new listing, without its large values; None when it shows none.
+
+        Raises:
+            VanishedError: it is not there any more: the listing is out of date, and what it has further down is older.
+        """
+        groups = yield from listing.next(1)
+        if not groups and not listing.lost:
+            return None
+        if not listing.lost:
+            for read in (yield from self.found(listing.place, groups)):
+                return read
+        raise VanishedError
 
     def by_id(self, place: Place, checkpoint_id: str) -> Plan[CheckpointTuple | None]:
         """The checkpoint with this id: a LIST beside its GET, a wave for its writes, and large values with them."""
@@ -109,6 +132,9 @@ class Reader:
 
     def found_by_id(self, place: Place, checkpoint_id: str) -> Plan[Found | None]:
         """As `by_id`, without its large values."""
+        return (yield from again(place.thread_id, lambda: self._found_by_id(place, checkpoint_id)))
+
+    def _found_by_id(self, place: Place, checkpoint_id: str) -> Plan[Found | None]:
         sort = layout.sort_of(checkpoint_id)
         prefix = self.cells.layout.checkpoints(place)
         first = f"{prefix}{sort}."
@@ -124,7 +150,7 @@ class Reader:
         calls = [entry.call for entry in entries if entry is not None and entry.call]
         for read in (yield from self._opened(place, [Group(sort, checkpoint_id, True, calls)], [data])):
             return read
-        return None
+        raise VanishedError  # its writes went after it was read: so it is gone, or about to be
 
     # --- many -----------------------------------------------------------------------------------------------------
 
@@ -160,7 +186,7 @@ class Reader:
         return (yield from self.tuples(found))
 
     def found(self, place: Place, groups: Sequence[Group]) -> Plan[list[Found]]:
-        """Checkpoints with their writes, in one wave; those that went away since they were listed are left out."""
+        """Checkpoints with their writes, in one wave; those that went away since they were listed, or of which a part did, are left out."""
         return (yield from self._found_in([(place, group) for group in groups]))
 
     def _found_in(self, window: Sequence[tuple[Place, Group]]) -> Plan[list[Found]]:
@@ -184,12 +210,11 @@ class Reader:
 
     def _open(self, place: Place, group: Group, checkpoint: bytes | None, writes: Sequence[bytes | None]) -> Found | None:
         record = self._record(place, group, checkpoint)
-        if record is None:
-            return None
+        here = [data for data in writes if data is not None]
+        if record is None or len(here) < len(writes):
+            return None  # writes go after their checkpoint: it is whole, or not there any more
         opened = [
-            (call, self.cells.open_writes(place, group.checkpoint_id, call, data))
-            for call, data in zip(group.calls, writes, strict=True)
-            if data is not None
+            (call, self.cells.open_writes(place, group.checkpoint_id, call, data)) for call, data in zip(group.calls, here, strict=True)
         ]
         return Found(place, group.checkpoint_id, record, tuple(opened))
 
@@ -213,19 +238,36 @@ class Reader:
         values = yield from self.values(sorted(wanted, key=lambda item: (item[1], item[2].origin, item[2].nonce)))
         complete = []
         for read in found:
-            missing = [channel for channel, reference in read.record.references().items() if (read.place, channel, reference) not in values]
+            missing = [(read.place, *item) for item in read.record.references().items() if (read.place, *item) not in values]
             if not missing:
                 complete.append(read)
-                continue
-            # Deleted or pruned meanwhile: then the checkpoint is gone as well, since it goes first.
-            (still,) = yield [Get(self.cells.layout.checkpoint(read.place, read.checkpoint_id))]
-            if still is not None:
-                raise MissingObjectError(
-                    f"checkpoint {read.checkpoint_id!r} of thread {read.place.thread_id!r} refers to the value of channel {missing[0]!r}, "
-                    "which is not in the store: it was removed by hand, by a lifecycle rule, or by a deletion beside a running agent"
-                )
+            else:
+                with suppress(VanishedError):
+                    yield from self.check_whole(read, missing)
         (made,) = yield [Work(lambda: [self._tuple(read, values) for read in complete])]
         return cast("list[CheckpointTuple]", made)
+
+    def is_there(self, read: Found) -> Plan[bool]:
+        """Whether a checkpoint that was read is still there: it goes before its writes and values."""
+        (still,) = yield [Get(self.cells.layout.checkpoint(read.place, read.checkpoint_id))]
+        return still is not None
+
+    def check_whole(self, read: Found, missing: Sequence[Stored]) -> Plan[None]:
+        """Nothing, when no value is missing that the checkpoint refers to.
+
+        Raises:
+            VanishedError: the checkpoint is gone as well: it was deleted or pruned meanwhile.
+            MissingObjectError: the checkpoint is still there.
+        """
+        lost = [channel for channel, reference in read.record.references().items() if (read.place, channel, reference) in missing]
+        if not lost:
+            return
+        if not (yield from self.is_there(read)):
+            raise VanishedError
+        raise MissingObjectError(
+            f"checkpoint {read.checkpoint_id!r} of thread {read.place.thread_id!r} refers to the value of channel {lost[0]!r}, "
+            "which is not in the store: it was removed by hand, by a lifecycle rule, or by a deletion beside a running agent"
+        )
 
     def values(self, wanted: Sequence[Stored]) -> Plan[dict[Stored, Packed]]:
         """Large values, packed; those that are not there are left out."""
