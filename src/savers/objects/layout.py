@@ -244,6 +244,11 @@ def origin_of(name: str) -> str | None:
     return sort if dot and len(nonce) == NONCE_LENGTH else None
 
 
+def is_value(key: str) -> bool:
+    """Whether a key is a large value's: it goes after the checkpoints that may refer to it."""
+    return key.split("/")[2:3] == ["v"]
+
+
 def _named(marker: str, text: str) -> str:
     escaped = escape(text)
     if len(escaped) <= MAX_READABLE:

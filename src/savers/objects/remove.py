@@ -37,9 +37,9 @@ class Remover:
     reader: Reader
 
     def thread(self, thread_id: str) -> Plan[None]:
-        """Removes everything of a thread: one LIST and one batch for each thousand objects."""
+        """Removes everything of a thread: one LIST for each thousand objects, and one batch, or two where large values are among them."""
         self.reader.heads.forget_thread(thread_id)
-        yield [DeleteAll(self.reader.cells.layout.thread_folder(thread_id))]
+        yield [DeleteAll(self.reader.cells.layout.thread_folder(thread_id), layout.is_value)]
         self.reader.heads.forget_thread(thread_id)
 
     def keep_latest(self, thread_id: str) -> Plan[None]:
