@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import insort
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.errors import StoreUnavailableError
-from sealpoint.stores import MemoryStore
-from tests.savers.chains import chain, config, ids
+from sealpoint.stores import FolderStore, MemoryStore
+from tests.savers.chains import chain, config, ids, put
 
 BIG = "x" * 9000
 
@@ -50,3 +52,46 @@ def test_a_checkpoint_that_could_not_be_removed_keeps_its_large_values(keyring: 
     saver.delete_thread("t")
     assert ids(saver, config()) == []
     assert list(store.list()) == []
+
+
+FOREIGN = [
+    "t-t/",
+    "t-t/n-/c/.DS_Store",
+    "t-t/n-/c/a b",
+    "t-t/n-/v/caf\u00e9.0123456789abcdef",
+    "t-t/n-/v/a b.0123456789abcdef",
+    "t-t/n-//x",
+]
+
+
+def with_foreign_keys(store: MemoryStore) -> None:
+    """As another program puts them into the same bucket: our stores would not."""
+    for key in FOREIGN:
+        store._objects[key] = (b"theirs", "etag", 0.0)
+        insort(store._keys, key)
+
+
+@pytest.mark.parametrize("removal", [*REMOVALS, "delete_for_runs"])
+def test_foreign_keys_stay_and_keep_nothing_of_ours_from_going(keyring: Keyring, removal: str) -> None:
+    store = MemoryStore()
+    saver = ObjectSaver(store, keyring)
+    for step in range(3):
+        put(saver, config(), {"n": step, "big": BIG}, run_id="r1" if step < 2 else "r2")
+    with_foreign_keys(store)
+    if removal == "delete_for_runs":
+        saver.delete_for_runs(["r1"])
+    else:
+        REMOVALS[removal](saver)
+    left = [entry.key for entry in store.list()]
+    assert [key for key in left if key in FOREIGN] == sorted(FOREIGN)
+    assert len(left) - len(FOREIGN) == (0 if "delete_thread" in removal else 2)
+
+
+def test_so_do_files_with_names_of_others_in_a_folder(keyring: Keyring, tmp_path: Path) -> None:
+    saver = ObjectSaver(FolderStore(tmp_path, durable=False), keyring)
+    chain(saver, 3, values={"big": BIG})
+    for name in (".DS_Store", "a b", "caf\u00e9"):
+        (tmp_path / "t-t" / "n-" / "c" / name).write_bytes(b"theirs")
+    saver.delete_thread("t")
+    assert sorted(path.name for path in (tmp_path / "t-t").rglob("*") if path.is_file()) == [".DS_Store", "a b", "caf\u00e9"]
+    assert ids(saver, None) == []

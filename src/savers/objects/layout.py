@@ -35,6 +35,7 @@ _ESCAPE: Final = re.compile(r"\.([0-9a-f]{2})", re.ASCII)
 _SORT_ULID: Final = re.compile(r"u([0-9a-z]{26})-([0-9a-z]{26})", re.ASCII)
 _SORT_OTHER: Final = re.compile(r"o((?:[0-9a-f]{2}){1,96})z", re.ASCII)
 _SORT_HASHED: Final = re.compile(r"o([0-9a-f]{128})y[0-9a-f]{64}", re.ASCII)
+_NONCE: Final = re.compile(f"[0-9a-z]{{{NONCE_LENGTH}}}", re.ASCII)
 
 ULIDS_START: Final = "p"
 """Sorts after every checkpoint whose id is no UUIDv6, and before every other."""
@@ -240,8 +241,8 @@ def parse_entry(name: str) -> Entry | None:
 
 def origin_of(name: str) -> str | None:
     """The sort component in the last segment of a key below ``v/``, or None when it is not of this layout."""
-    sort, dot, nonce = name.partition(".")
-    return sort if dot and len(nonce) == NONCE_LENGTH else None
+    sort, _, nonce = name.partition(".")
+    return sort if _NONCE.fullmatch(nonce) and (id_of(sort) is not None or is_hashed(sort)) else None
 
 
 def is_value(key: str) -> bool:

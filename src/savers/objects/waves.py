@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from ...errors import NotFoundError
 from ...locks import ForkSafeLock
 from ...stores import Listed, ObjectStore
+from ...stores.base import is_key
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ class Delete:
 @dataclass(frozen=True, slots=True)
 class DeleteAll:
     """Removes everything below a prefix, a thousand objects at a time; gives the number of objects.
+
+    Somebody else's, under a key that stores do not take (`t-x/`, a space, …), is left where it is: it must not keep ours from going.
 
     Args:
         prefix: below which.
@@ -172,8 +175,8 @@ class Runner:
                 return compute()
 
     def _delete_all(self, prefix: str, later: Callable[[str], bool]) -> int:
-        listing, count = self._store.list(prefix), 0
-        while keys := [entry.key for entry in itertools.islice(listing, _BATCH)]:
+        listing, count = (entry.key for entry in self._store.list(prefix) if is_key(entry.key)), 0
+        while keys := list(itertools.islice(listing, _BATCH)):
             for batch in _batches(keys, later):
                 self._store.delete_many(batch)
             count += len(keys)
@@ -257,7 +260,8 @@ class Runner:
         keys: list[str] = []
         count = 0
         async for entry in self._store.alist(prefix):
-            keys.append(entry.key)
+            if is_key(entry.key):
+                keys.append(entry.key)
             if len(keys) == _BATCH:
                 count += await self._adelete_some(keys, later)
                 keys = []
