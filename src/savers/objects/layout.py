@@ -35,6 +35,7 @@ _ESCAPE: Final = re.compile(r"\.([0-9a-f]{2})", re.ASCII)
 _SORT_ULID: Final = re.compile(r"u([0-9a-z]{26})-([0-9a-z]{26})", re.ASCII)
 _SORT_OTHER: Final = re.compile(r"o((?:[0-9a-f]{2}){1,96})z", re.ASCII)
 _SORT_HASHED: Final = re.compile(r"o([0-9a-f]{128})y[0-9a-f]{64}", re.ASCII)
+_HASHED_SEGMENT: Final = re.compile(r"(?:[tn]h|tk-(?:[a-z0-9_-]|\.[0-9a-f]{2})*)-[0-9a-f]{64}", re.ASCII)
 _NONCE: Final = re.compile(f"[0-9a-z]{{{NONCE_LENGTH}}}", re.ASCII)
 
 ULIDS_START: Final = "p"
@@ -169,6 +170,21 @@ def is_thread(segment: str) -> bool:
 def is_namespace(segment: str) -> bool:
     """Whether a segment is a namespace's, spelt out or hashed."""
     return segment.startswith(("n-", "nh-"))
+
+
+def is_hashed_segment(segment: str) -> bool:
+    """Whether a segment stands for a thread or namespace that only the sealed objects know."""
+    return _HASHED_SEGMENT.fullmatch(segment) is not None
+
+
+def place_and_sort(key: str) -> tuple[str, str] | None:
+    """The namespace segment and the sort component of any object's key, or None when it is not of this layout."""
+    parts = key.split("/")
+    if len(parts) != 4 or parts[2] not in ("c", "v") or not is_namespace(parts[1]):
+        return None
+    entry = parse_entry(parts[3]) if parts[2] == "c" else None
+    sort = entry.sort if entry else origin_of(parts[3]) if parts[2] == "v" else None
+    return None if sort is None else (parts[1], sort)
 
 
 def sort_of(checkpoint_id: str) -> str:

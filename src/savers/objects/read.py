@@ -12,17 +12,17 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite
 
-from ...errors import DecodeError, MissingObjectError, ThreadErasedError
+from ...errors import DecodeError, MissingObjectError
 from ...serde import Packed
 from ..compat import writes_sort_key
-from . import layout
+from . import layout, places
 from .again import VanishedError, again
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
 from .groups import Group, Groups
 from .heads import Heads
 from .layout import Place
-from .waves import WINDOW, Emit, Folders, Get, Page, Plan, Stream, Work, together
+from .waves import WINDOW, Emit, Get, Page, Plan, Stream, Work, together
 
 Stored = tuple[Place, str, Reference]
 """A large value: its namespace, its channel, and where it lies."""
@@ -154,9 +154,9 @@ class Reader:
 
     # --- many -----------------------------------------------------------------------------------------------------
 
-    def stream(self, places: Sequence[Place], before: str | None, limit: int | None, accept: Accept | None) -> Stream[CheckpointTuple]:
+    def stream(self, over: Sequence[Place], before: str | None, limit: int | None, accept: Accept | None) -> Stream[CheckpointTuple]:
         """The checkpoints of several namespaces, greatest id first, in windows whose size is bounded."""
-        sources = [(Groups(self.cells, place, before), deque[Group]()) for place in places]
+        sources = [(Groups(self.cells, place, before), deque[Group]()) for place in over]
         left = limit
         while left is None or left > 0:
             size = _WINDOW_CHECKPOINTS if left is None or accept is not None else min(left, _WINDOW_CHECKPOINTS)
@@ -310,54 +310,15 @@ class Reader:
     # --- what there is --------------------------------------------------------------------------------------------
 
     def namespaces(self, thread_id: str) -> Plan[list[Place]]:
-        """The namespaces of a thread: one LIST, and for long names one GET each."""
-        folder = self.cells.layout.thread_folder(thread_id)
-        (segments,) = yield [Folders(folder)]
-        places = []
-        for segment in segments:
-            name = layout.name_of(segment)
-            if name is None and layout.is_namespace(segment):
-                names = yield from self._names(folder.rstrip("/"), segment)
-                name = names[1] if names else None
-            if name is not None:
-                places.append(Place(thread_id, name))
-        return places
+        """See `places.namespaces`."""
+        return places.namespaces(self.cells, thread_id)
 
     def threads(self) -> Stream[str]:
-        """Every thread's id; where ids are hashed, one LIST or two and one GET each. What an erased thread left has none any more."""
-        (segments,) = yield [Folders("")]
-        for segment in segments:
-            if not layout.is_thread(segment):
-                continue
-            name = layout.name_of(segment)
-            if name is None:
-                try:
-                    names = yield from self._names(segment, None)
-                except ThreadErasedError:
-                    continue  # its id is erased as well
-                name = names[0] if names else None
-            if name is not None:
-                yield Emit(name)
-
-    def _names(self, thread_segment: str, namespace_segment: str | None) -> Plan[tuple[str, str] | None]:
-        """The ids behind hashed segments, from the first object there is."""
-        prefix = f"{thread_segment}/{namespace_segment}/" if namespace_segment else f"{thread_segment}/"
-        (page,) = yield [Page(prefix, "", _NAMES_PAGE)]
-        for listed in page:
-            _, namespace, folder, name = listed.key.split("/")
-            entry = layout.parse_entry(name) if folder == "c" else None
-            sort = entry.sort if entry else layout.origin_of(name)
-            if sort is None:
-                continue
-            (data,) = yield [Get(listed.key)]
-            if data is not None:
-                (names,) = yield [Work(functools.partial(self.cells.open_names, thread_segment, namespace, sort, data))]
-                return names.thread_id, names.checkpoint_ns
-        return None
+        """See `places.threads`."""
+        return places.threads(self.cells)
 
 
 _WINDOW_CHECKPOINTS = 32
-_NAMES_PAGE = 16
 
 
 def _next_of(sources: Sequence[tuple[Groups, deque[Group]]], size: int) -> Plan[list[tuple[Place, Group]]]:
