@@ -15,18 +15,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 from ..errors import ConfigurationError, ConflictError, NotFoundError, StoreAccessError, StoreUnavailableError
 from .base import Listed, Stored, can_have_keys, check_condition, check_key
 from .blocking import DEFAULT_THREADS, BlockingStore
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment] # the constructor says what to do
+from .flock import locked, supported
 
 _TMP: Final = ".tmp"
 _LOCKS: Final = ".locks"
@@ -51,7 +47,7 @@ class FolderStore(BlockingStore):
 
     def __init__(self, root: str | os.PathLike[str], *, durable: bool = True, threads: int = DEFAULT_THREADS) -> None:
         super().__init__(threads)
-        if fcntl is None:  # pragma: no cover - Windows
+        if not supported():  # pragma: no cover - Windows
             raise ConfigurationError("a local folder as a store needs POSIX file locks; on this system use an S3-compatible server")
         self._root = Path(root).absolute()
         self._durable = durable
@@ -132,16 +128,10 @@ class FolderStore(BlockingStore):
             raise
         return temporary
 
-    @contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
+    def _locked(self, key: str) -> AbstractContextManager[None]:
         """Excludes other writers of this key, and of some others, in all threads and processes."""
         stripe = hashlib.sha256(key.encode("ascii")).digest()[0] % _STRIPES
-        descriptor = os.open(self._root / _LOCKS / f"{stripe:02x}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return locked(self._root / _LOCKS / f"{stripe:02x}")
 
     def _place(self, path: Path, put_in_place: Callable[[], object]) -> None:
         """Makes the folders, then runs `put_in_place`; once more when a deleter removed a folder that had become empty in between."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -107,3 +112,76 @@ def test_a_killed_writer_leaves_a_whole_object(tmp_path: Path) -> None:
         process.stdout.close()
         data = store.get("k").data
         assert data == data[:8] * 50_000
+
+
+@pytest.fixture
+def writing(tmp_path: Path) -> Iterator[tuple[FolderStore, threading.Event]]:
+    """A store in which another thread is in the middle of a write, until the event is set."""
+    store, begun, go_on = FolderStore(tmp_path, durable=False), threading.Event(), threading.Event()
+    place = store._place
+
+    def slow(path: Path, put_in_place: Callable[[], object]) -> None:
+        begun.set()
+        assert go_on.wait(20)
+        place(path, put_in_place)
+
+    store._place = slow  # type: ignore[method-assign] # a slow disk
+    thread = threading.Thread(target=store.put, args=("a/b", b"1"))
+    thread.start()
+    assert begun.wait(20)
+    store._place = place  # type: ignore[method-assign] # as it was
+    yield store, go_on
+    go_on.set()
+    thread.join(20)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_forked_in_the_middle_of_a_write_holds_nobody_up(writing: tuple[FolderStore, threading.Event]) -> None:
+    store, go_on = writing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forking with threads: that is what is tried here
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+        child.start()
+    go_on.set()
+    try:
+        second = threading.Thread(target=store.put, args=("a/b", b"2"), daemon=True)
+        second.start()
+        second.join(10)
+        assert not second.is_alive()
+        assert store.get("a/b").data == b"2"
+    finally:
+        child.kill()
+        child.join(20)
+
+
+_FORK = """
+import os, sys, threading, time
+from sealpoint.stores import FolderStore
+store, begun = FolderStore(sys.argv[1], durable=False), threading.Event()
+store._place = lambda path, put_in_place: (begun.set(), time.sleep(60))
+threading.Thread(target=store.put, args=("a/b", b"1")).start()
+begun.wait(20)
+child = os.fork()
+if child == 0:
+    os.close(1)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_nor_does_it_when_its_parent_is_killed_then(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-W", "ignore", "-c", _FORK, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.stdout.close()
+    parent.kill()
+    parent.wait(20)
+    try:
+        second = threading.Thread(target=FolderStore(tmp_path, durable=False).put, args=("a/b", b"2"), daemon=True)
+        second.start()
+        second.join(10)
+        assert not second.is_alive()
+    finally:
+        os.kill(child, signal.SIGKILL)
