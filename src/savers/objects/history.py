@@ -59,7 +59,8 @@ class Historian:
         return (yield from self._results(walks))
 
     def _walk(self, place: Place, target: Found, walks: dict[str, _Walk], listing: Groups | None) -> Plan[None]:
-        counters = delta_counters(self.reader.cells.serde.unpack(target.record.metadata))
+        (metadata,) = yield from self.reader.metadata([target])
+        counters = delta_counters(metadata)
         supersteps = max((counters.get(channel, (0, 0))[1] for channel in walks), default=0)
         window = min(supersteps + 1, _WINDOW) if supersteps else _WINDOW
         below = listing or Groups(self.reader.cells, place, before=target.checkpoint_id)

@@ -175,15 +175,21 @@ class Reader:
             found = yield from self._found_in(window)
             return (yield from self.tuples(found))
         objects = yield [Get(self._key(place, group, "c")) for place, group in window]
-        (records,) = yield [Work(lambda: [self._record(place, group, data) for (place, group), data in zip(window, objects, strict=True)])]
-        matching = [
-            (place, group, data)
-            for (place, group), data, record in zip(window, objects, records, strict=True)
-            if record is not None and accept(self.cells.serde.unpack(record.metadata))
-        ]
+
+        def matches(place: Place, group: Group, data: bytes | None) -> bool:
+            record = self._record(place, group, data)
+            return record is not None and accept(self.cells.serde.unpack(record.metadata))
+
+        read = [(place, group, data) for (place, group), data in zip(window, objects, strict=True)]
+        (matching,) = yield [Work(lambda: [item for item in read if matches(*item)])]
         plans = [self._opened(place, [group], [data]) for place, group, data in matching]
         found = [read for some in (yield from together(plans)) for read in some]
         return (yield from self.tuples(found))
+
+    def metadata(self, found: Sequence[Found]) -> Plan[list[Any]]:
+        """Their metadata, unpacked."""
+        (unpacked,) = yield [Work(lambda: [self.cells.serde.unpack(read.record.metadata) for read in found])]
+        return cast("list[Any]", unpacked)
 
     def found(self, place: Place, groups: Sequence[Group]) -> Plan[list[Found]]:
         """Checkpoints with their writes, in one wave; those that went away since they were listed, or of which a part did, are left out."""

@@ -66,8 +66,8 @@ class Remover:
         visible = [group for group in groups if group.visible]
         kept: dict[str, Found] = {}
         for at in range(0, len(visible), _CHECKPOINTS):
-            for read in (yield from self._checkpoints(place, visible[at : at + _CHECKPOINTS])):
-                metadata = self.reader.cells.serde.unpack(read.record.metadata)
+            found = yield from self._checkpoints(place, visible[at : at + _CHECKPOINTS])
+            for read, metadata in zip(found, (yield from self.reader.metadata(found)), strict=True):
                 if metadata.get("run_id") not in run_ids:
                     kept[read.checkpoint_id] = read
         if len(kept) < len(visible):
@@ -105,7 +105,8 @@ class Remover:
             (read,) = yield from self._checkpoints(place, [at])
             kept[read.checkpoint_id] = read
             if open_channels is None:
-                open_channels = set(delta_counters(self.reader.cells.serde.unpack(read.record.metadata)))
+                (metadata,) = yield from self.reader.metadata([read])
+                open_channels = set(delta_counters(metadata))
             open_channels -= {value.channel for value in read.record.values}
             at = by_id.get(read.record.parent or "")
         return kept
