@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.errors import StoreUnavailableError
-from sealpoint.stores import FolderStore, MemoryStore
+from sealpoint.savers.objects import remove
+from sealpoint.stores import Fault, FolderStore, MemoryStore, Stopped
 from tests.savers.chains import chain, config, ids, put
 
 BIG = "x" * 9000
@@ -51,6 +53,23 @@ def test_a_checkpoint_that_could_not_be_removed_keeps_its_large_values(keyring: 
     store.stuck = ""
     saver.delete_thread("t")
     assert ids(saver, config()) == []
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize("at", [config(), config("t", "child:1")])
+def test_what_a_killed_first_put_left_is_collected_when_it_is_old(
+    keyring: Keyring, monkeypatch: pytest.MonkeyPatch, at: RunnableConfig
+) -> None:
+    store = MemoryStore()
+    saver = ObjectSaver(store, keyring)
+    saver.put_writes({"configurable": {**at["configurable"], "checkpoint_id": "1"}}, [("a", 1)], "task")
+    store.faults.plan(Fault("put", "stop", key_contains=".c"))
+    with pytest.raises(Stopped):
+        put(saver, at, {"big": BIG}, checkpoint_id="1")
+    saver.prune(["t"])
+    assert len(list(store.list())) == 2  # they may still be on their way
+    monkeypatch.setattr(remove, "ORPHAN_AGE_S", -1.0)
+    saver.prune(["t"])
     assert list(store.list()) == []
 
 

@@ -43,7 +43,7 @@ class Remover:
         self.reader.heads.forget_thread(thread_id)
 
     def keep_latest(self, thread_id: str) -> Plan[None]:
-        """Removes all but the latest checkpoint of each namespace, and what its delta channels are rebuilt from."""
+        """Removes all but the latest checkpoint of each namespace, and what its delta channels are rebuilt from; and old garbage."""
         self.reader.heads.forget_thread(thread_id)
         for place in (yield from self.reader.namespaces(thread_id)):
             yield from again(thread_id, functools.partial(self._keep_latest_of, place))
@@ -51,9 +51,7 @@ class Remover:
     def _keep_latest_of(self, place: Place) -> Plan[None]:
         groups = yield from self._all_groups(place)
         head = next((group for group in groups if group.visible), None)
-        if head is None:
-            return
-        kept = yield from self._needed(place, head, groups)
+        kept = {} if head is None else (yield from self._needed(place, head, groups))
         yield from self._drop(place, groups, kept)
 
     def runs(self, thread_id: str, run_ids: frozenset[str]) -> Plan[None]:
