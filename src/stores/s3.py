@@ -143,11 +143,8 @@ class S3Store(BlockingStore):
             self._require_conditions()
         if not self._put_args and (fast := self._fast()) is not None:
             return fast.put(full, data, if_absent, if_match)
-        with translated("s3:PutObject", key):
-            try:
-                return etag_of(self._client().put_object(Bucket=self.bucket, Key=full, Body=data, **self._put_args, **condition))
-            except self._client().exceptions.NoSuchKey as exc:  # If-Match on nothing
-                raise of_code("s3:PutObject", key, "PreconditionFailed") from exc
+        with translated("s3:PutObject", key, matching=if_match is not None):
+            return etag_of(self._client().put_object(Bucket=self.bucket, Key=full, Body=data, **self._put_args, **condition))
 
     async def aget(self, key: str) -> Stored:
         """As `get`, without blocking the event loop: on obstore's threads where it is there, else on this store's."""
