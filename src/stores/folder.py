@@ -89,7 +89,9 @@ class FolderStore(BlockingStore):
 
     def folders(self, prefix: str = "", *, start_after: str = "") -> Iterator[str]:
         """See `sealpoint.stores.Lists.folders`."""
-        for name, is_folder in self._names(prefix):
+        with _translated(prefix):
+            names = self._names(prefix)
+        for name, is_folder in names:
             if is_folder and name > start_after and next(self._walk(f"{prefix}{name}/", "", ""), None) is not None:
                 yield name
 
@@ -202,9 +204,16 @@ class FolderStore(BlockingStore):
                 if related and (full > start_after or start_after.startswith(full)):
                     yield from self._walk(full, prefix, start_after)
             elif full.startswith(prefix) and full > start_after:
-                with contextlib.suppress(FileNotFoundError):
-                    status = (self._root / full).stat()
-                    yield Listed(full, status.st_size, status.st_mtime)
+                yield self._listed(full)
+
+    def _listed(self, key: str) -> Listed:
+        """One line. What went away since its folder was read is listed: else a folder in which another took its place would look empty."""
+        with _translated(key):
+            try:
+                status = (self._root / key).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return Listed(key, 0, time.time())
+        return Listed(key, status.st_size, status.st_mtime)
 
     def _sweep(self) -> None:
         """Removes what writers that were killed left behind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -10,12 +11,12 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from sealpoint.errors import StoreAccessError
+from sealpoint.errors import StoreAccessError, StoreUnavailableError
 from sealpoint.stores import FolderStore
 from tests.stores.contract import StoreContract
 
@@ -112,6 +113,35 @@ def test_a_killed_writer_leaves_a_whole_object(tmp_path: Path) -> None:
         process.stdout.close()
         data = store.get("k").data
         assert data == data[:8] * 50_000
+
+
+def test_a_system_out_of_descriptors_is_a_passing_fault_of_every_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FolderStore(tmp_path, durable=False)
+    store.put("a/b", b"1")
+
+    def refused(*_: object) -> object:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "scandir", refused)
+    for listing in (store.list, store.folders):
+        with pytest.raises(StoreUnavailableError, match="EMFILE"):
+            list(listing())
+
+
+def test_a_folder_in_which_one_object_takes_the_place_of_another_never_looks_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FolderStore(tmp_path, durable=False)
+    store.put("a/old", b"1")
+    names = store._names
+
+    def then_replaced(base: str) -> Sequence[tuple[str, bool]]:
+        found = names(base)
+        if base == "a/":
+            store.put("a/new", b"2")
+            store.delete_many(["a/old"])
+        return found
+
+    monkeypatch.setattr(store, "_names", then_replaced)
+    assert [entry.key for entry in store.list("a/")] == ["a/old"]
 
 
 @pytest.fixture
