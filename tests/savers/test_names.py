@@ -11,7 +11,7 @@ import pytest
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.errors import DecodeError, NotSealedError, ThreadErasedError
 from sealpoint.savers.objects.layout import Layout, Place
-from sealpoint.stores import MemoryStore
+from sealpoint.stores import MemoryStore, Stopped
 from tests.keys.helpers import World
 from tests.savers.chains import chain, config, ids, put
 from tests.savers.shelves import Objects
@@ -88,6 +88,22 @@ def test_a_forged_header_hides_no_thread_while_another_object_tells() -> None:
         raw = data.store.get(key).data
         lay(data.store, key, re.sub(rb"g1-(?=[0-9a-f]{20})", b"g0-", raw))
         assert list(saver.threads()) == ([LONG] if forged < len(keys) else [])
+        if forged < len(keys):
+            with pytest.raises(ThreadErasedError):  # the thread is listed, with a checkpoint that says so
+                list(saver.list(None))
+    assert list(saver.list(None)) == []
+
+
+def test_what_an_erased_thread_left_keeps_no_other_from_being_listed() -> None:
+    world, data = World(), Objects(Keyring.generate("names"))
+    saver = data.saver(world.keys())
+    for thread in ("one", "two", "three"):
+        put(saver, config(thread), {"n": 1})
+    data.stop_removal(saver)
+    with pytest.raises(Stopped):
+        saver.erase_thread("two")
+    assert sorted(saver.threads()) == ["one", "three"]
+    assert len(ids(saver, None)) == 2
 
 
 def test_what_an_earlier_life_left_hides_no_thread_and_no_namespace() -> None:
