@@ -161,12 +161,17 @@ def check_key(key: str) -> str:
     Raises:
         ConfigurationError: it is not.
     """
-    if len(key) > MAX_KEY_BYTES or not all(_SEGMENT.fullmatch(segment) for segment in key.split("/")):
+    if not is_key(key):
         raise ConfigurationError(
             f"not an object key: {key[:80]!r}; a key is at most {MAX_KEY_BYTES} characters, in segments of A-Z a-z 0-9 _ . - "
             f"joined by '/', each 1 to {MAX_SEGMENT_BYTES} long and not starting with a dot"
         )
     return key
+
+
+def is_key(key: str) -> bool:
+    """Whether every store takes `key`. What is listed may be another: somebody else's, put into the same bucket or folder."""
+    return len(key) <= MAX_KEY_BYTES and all(_SEGMENT.fullmatch(segment) for segment in key.split("/"))
 
 
 def can_have_keys(prefix: str) -> bool:

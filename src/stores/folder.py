@@ -15,18 +15,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 from ..errors import ConfigurationError, ConflictError, NotFoundError, StoreAccessError, StoreUnavailableError
 from .base import Listed, Stored, can_have_keys, check_condition, check_key
 from .blocking import DEFAULT_THREADS, BlockingStore
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment] # the constructor says what to do
+from .flock import locked, supported
 
 _TMP: Final = ".tmp"
 _LOCKS: Final = ".locks"
@@ -51,7 +47,7 @@ class FolderStore(BlockingStore):
 
     def __init__(self, root: str | os.PathLike[str], *, durable: bool = True, threads: int = DEFAULT_THREADS) -> None:
         super().__init__(threads)
-        if fcntl is None:  # pragma: no cover - Windows
+        if not supported():  # pragma: no cover - Windows
             raise ConfigurationError("a local folder as a store needs POSIX file locks; on this system use an S3-compatible server")
         self._root = Path(root).absolute()
         self._durable = durable
@@ -93,7 +89,9 @@ class FolderStore(BlockingStore):
 
     def folders(self, prefix: str = "", *, start_after: str = "") -> Iterator[str]:
         """See `sealpoint.stores.Lists.folders`."""
-        for name, is_folder in self._names(prefix):
+        with _translated(prefix):
+            names = self._names(prefix)
+        for name, is_folder in names:
             if is_folder and name > start_after and next(self._walk(f"{prefix}{name}/", "", ""), None) is not None:
                 yield name
 
@@ -132,16 +130,10 @@ class FolderStore(BlockingStore):
             raise
         return temporary
 
-    @contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
+    def _locked(self, key: str) -> AbstractContextManager[None]:
         """Excludes other writers of this key, and of some others, in all threads and processes."""
         stripe = hashlib.sha256(key.encode("ascii")).digest()[0] % _STRIPES
-        descriptor = os.open(self._root / _LOCKS / f"{stripe:02x}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return locked(self._root / _LOCKS / f"{stripe:02x}")
 
     def _place(self, path: Path, put_in_place: Callable[[], object]) -> None:
         """Makes the folders, then runs `put_in_place`; once more when a deleter removed a folder that had become empty in between."""
@@ -212,9 +204,16 @@ class FolderStore(BlockingStore):
                 if related and (full > start_after or start_after.startswith(full)):
                     yield from self._walk(full, prefix, start_after)
             elif full.startswith(prefix) and full > start_after:
-                with contextlib.suppress(FileNotFoundError):
-                    status = (self._root / full).stat()
-                    yield Listed(full, status.st_size, status.st_mtime)
+                yield self._listed(full)
+
+    def _listed(self, key: str) -> Listed:
+        """One line. What went away since its folder was read is listed: else a folder in which another took its place would look empty."""
+        with _translated(key):
+            try:
+                status = (self._root / key).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return Listed(key, 0, time.time())
+        return Listed(key, status.st_size, status.st_mtime)
 
     def _sweep(self) -> None:
         """Removes what writers that were killed left behind."""

@@ -88,13 +88,14 @@ class S3Store(BlockingStore):
         self._common = {name: self._put_args[name] for name in _EVERY_CALL if name in self._put_args}
         self._get_args = {name: self._put_args[name] for name in (*_EVERY_CALL, *_CUSTOMER_KEY) if name in self._put_args}
         self._lock = ForkSafeLock()
-        self._probe_lock = threading.RLock()
+        self._probe_lock = ForkSafeLock()
+        self._probing = (0, 0)
         self._own: S3Client | None = None
         self._own_pid = 0
         self._engine = engine
         self._fast_objects: FastObjects | None = None
         self._started = False
-        self._conditions: Literal["unknown", "probing", "kept"] | StoreUnsupportedError = "unknown"
+        self._conditions: Literal["unknown", "kept"] | StoreUnsupportedError = "unknown"
 
     @classmethod
     def from_uri(cls, uri: str, **options: Any) -> S3Store:
@@ -150,11 +151,8 @@ class S3Store(BlockingStore):
             self._require_conditions()
         if not self._put_args and (fast := self._fast()) is not None:
             return fast.put(full, data, if_absent, if_match)
-        with translated("s3:PutObject", key):
-            try:
-                return etag_of(self._client().put_object(Bucket=self.bucket, Key=full, Body=data, **self._put_args, **condition))
-            except self._client().exceptions.NoSuchKey as exc:  # If-Match on nothing
-                raise of_code("s3:PutObject", key, "PreconditionFailed") from exc
+        with translated("s3:PutObject", key, matching=if_match is not None):
+            return etag_of(self._client().put_object(Bucket=self.bucket, Key=full, Body=data, **self._put_args, **condition))
 
     async def aget(self, key: str) -> Stored:
         """As `get`, without blocking the event loop: on obstore's threads where it is there, else on this store's."""
@@ -251,18 +249,20 @@ class S3Store(BlockingStore):
 
     def _require_conditions(self) -> None:
         """Tries conditional writes once for this bucket; a store that ignores them is refused for what needs them."""
+        this_thread = (os.getpid(), threading.get_ident())
+        if self._probing == this_thread:
+            return  # the trial's own writes come through here as well
         with self._probe_lock:
             if self._conditions == "unknown":
-                self._conditions = "probing"  # the trial's own writes come through here as well
+                self._probing = this_thread
                 try:
                     require_conditional_writes(self)
                 except StoreUnsupportedError as exc:
                     self._conditions = exc
-                except BaseException:
-                    self._conditions = "unknown"
-                    raise
                 else:
                     self._conditions = "kept"
+                finally:
+                    self._probing = (0, 0)
         if isinstance(self._conditions, StoreUnsupportedError):
             raise StoreUnsupportedError(str(self._conditions)) from self._conditions
 

@@ -28,10 +28,13 @@ _PASSING: Final = frozenset(
     {
         "SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "Throttling", "ThrottlingException", "TooManyRequests",
         "OperationAborted", "RequestTimeTooSkewed", "BandwidthLimitExceeded", "IncompleteBody", "503", "500", "502", "504", "429",
+        "409",
     }
 )  # fmt: skip
 _HINTS: Final = {
     "NoSuchBucket": "make the bucket, or correct its name",
+    "404": "make the bucket, or correct its name or the endpoint",
+    "301": "set the bucket's own region",
     "AccessDenied": "grant the permission (docs/object-store.md has least-privilege policies), or check for an Object Lock",
     "403": "grant the permission (docs/object-store.md has least-privilege policies)",
     "InvalidAccessKeyId": "check the credentials",
@@ -49,12 +52,13 @@ _INVALID: Final = re.compile(r"^Invalid [\w ]+ for parameter (\w{1,64})", re.MUL
 
 
 @contextmanager
-def translated(operation: str, key: str) -> Iterator[None]:
+def translated(operation: str, key: str, *, matching: bool = False) -> Iterator[None]:
     """Raises our errors for theirs.
 
     Args:
-        operation: the S3 action, for the message.
+        operation: the S3 action.
         key: the key or prefix it was about.
+        matching: whether it was to replace an object it named: none there is a conflict.
     """
     try:
         yield
@@ -63,7 +67,7 @@ def translated(operation: str, key: str) -> Iterator[None]:
     except ClientError as exc:
         error = exc.response.get("Error", {})
         status = exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        raise of_code(operation, key, str(error.get("Code", status)), status) from exc
+        raise of_code(operation, key, str(error.get("Code", status)), status, matching=matching) from exc
     except (NoCredentialsError, PartialCredentialsError) as exc:
         raise StoreAccessError(f"{operation}: there are no credentials for S3; give a client, or set them as boto3 expects them") from exc
     except ParamValidationError as exc:
@@ -74,11 +78,11 @@ def translated(operation: str, key: str) -> Iterator[None]:
         ) from exc
 
 
-def of_code(operation: str, key: str, code: str, status: int = 0) -> SealpointError:
-    """The error for what a server answered, as a whole or for one key of a batch."""
-    if code in _CONFLICT or status == 412:
+def of_code(operation: str, key: str, code: str, status: int = 0, *, matching: bool = False) -> SealpointError:
+    """The error for what a server answered, as a whole or for one key of a batch; see `translated`."""
+    if code in _CONFLICT or status == 412 or (matching and code in _ABSENT):
         return ConflictError(f"{operation} of {key!r}: the object was written, changed or removed since it was read")
-    if code in _ABSENT:
+    if code in _ABSENT and operation == "s3:GetObject":
         return NotFoundError(f"no object {key!r}")
     if code in _UNSUPPORTED:
         return StoreUnsupportedError(f"{operation} of {key!r}: the store answers {code}: it lacks what this needs")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import ConflictError, StoreAccessError, StoreUnavailableError
+from ..errors import StoreAccessError, StoreUnavailableError
 from .base import Stored
 from .s3errors import of_code
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MAX_RETRIES: Final = 8
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
+_REDIRECT: Final = "redirect without LOCATION"  # obstore's words for a bucket in another region
+_OF_THE_BUCKET: Final = frozenset({"NoSuchBucket", "OperationAborted"})  # they say nothing of the object
 _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CREDENTIALS_LIVE: Final = timedelta(minutes=5)  # then boto3 is asked again: it renews them by itself
 
@@ -91,12 +93,12 @@ class FastObjects:
 
     def put(self, key: str, data: bytes, if_absent: bool, if_match: str | None) -> str:
         """See `sealpoint.stores.Puts.put`."""
-        with _translated("s3:PutObject", key):
+        with _translated("s3:PutObject", key, conditional=if_absent or if_match is not None, matching=if_match is not None):
             return str(obstore.put(self._store, key, data, mode=_mode(if_absent, if_match), use_multipart=False)["e_tag"])
 
     async def aput(self, key: str, data: bytes, if_absent: bool, if_match: str | None) -> str:
         """As `put`, without blocking the event loop."""
-        with _translated("s3:PutObject", key):
+        with _translated("s3:PutObject", key, conditional=if_absent or if_match is not None, matching=if_match is not None):
             answer = await obstore.put_async(self._store, key, data, mode=_mode(if_absent, if_match), use_multipart=False)
             return str(answer["e_tag"])
 
@@ -132,16 +134,23 @@ def _mode(if_absent: bool, if_match: str | None) -> Any:
 
 
 @contextmanager
-def _translated(operation: str, key: str) -> Iterator[None]:
-    """Obstore's errors as ours: the server's answer is in their text only, so the code is read out of it; the text is not passed on."""
+def _translated(operation: str, key: str, *, conditional: bool = False, matching: bool = False) -> Iterator[None]:
+    """Obstore's errors as ours: the server's answer is in their text only, so the code is read out of it; the text is not passed on.
+
+    Their classes go by the status alone: 409 is "already exists" also where nothing had to be absent, 404 with a condition is "changed"
+    also where the bucket is missing.
+    """
     try:
         yield
-    except (AlreadyExistsError, PreconditionError):
-        raise ConflictError(f"{operation} of {key!r}: the object was written, changed or removed since it was read") from None
     except (BaseError, FileNotFoundError, OSError) as exc:
         text = str(exc)
         code, status = _CODE.search(text), _STATUS.search(text)
-        if code or status:
-            number = int(status[1]) if status else 0
-            raise of_code(operation, key, code[1] if code else str(number), number) from None
+        number = int(status[1]) if status else 0
+        found = code[1] if code else ""
+        if conditional and found not in _OF_THE_BUCKET and isinstance(exc, (AlreadyExistsError, PreconditionError)):
+            raise of_code(operation, key, "PreconditionFailed", number) from None
+        if found or number:
+            raise of_code(operation, key, found or str(number), number, matching=matching) from None
+        if _REDIRECT in text:
+            raise of_code(operation, key, "PermanentRedirect", 301) from None
         raise StoreUnavailableError(f"{operation} of {key!r} had no answer; it may or may not have happened") from None

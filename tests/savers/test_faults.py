@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from sealpoint import Keyring, ObjectSaver
 from sealpoint.errors import StoreUnavailableError
+from sealpoint.serde import LayeredSerializer, Packed
 from sealpoint.stores import Fault, FolderStore, MemoryStore, Stopped
 from tests.savers.chains import chain, checkpoint, config, ids, put
 
@@ -217,6 +219,28 @@ async def test_a_large_state_on_a_slow_store_does_not_stall_the_loop(keyring: Ke
     found = await saver.aget_tuple(config())
     assert found is not None
     assert found.checkpoint["channel_values"] == state
+
+
+async def test_nothing_is_unpacked_on_the_event_loop(keyring: Keyring, monkeypatch: pytest.MonkeyPatch) -> None:
+    saver = ObjectSaver(MemoryStore(), keyring)
+    at = config()
+    for step in range(4):
+        at = await saver.aput(at, checkpoint({"n": step}), {"source": "loop", "run_id": f"r{step}"}, {"n": 1})
+        await saver.aput_writes(at, [("log", step)], f"task-{step}")
+    loop, unpack, where = threading.current_thread(), type(saver.serde).unpack, []
+
+    def noted(serde: LayeredSerializer, packed: Packed) -> object:
+        where.append(threading.current_thread())
+        return unpack(serde, packed)
+
+    monkeypatch.setattr(type(saver.serde), "unpack", noted)
+    assert [found.metadata["run_id"] async for found in saver.alist(config(), filter={"run_id": "r1"})] == ["r1"]
+    await saver.aget_delta_channel_history(config=at, channels=["log"])
+    await saver.acopy_thread("t", "u")
+    await saver.adelete_for_runs(["r0"])
+    await saver.aprune(["t"])
+    assert len(where) > 10
+    assert loop not in where
 
 
 async def test_an_operation_that_is_cancelled_leaves_a_whole_store(keyring: Keyring) -> None:

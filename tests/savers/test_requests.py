@@ -130,6 +130,13 @@ def test_deleting_takes_one_list_and_one_batch_for_each_thousand(saver: ObjectSa
     assert counts(saver) == {"list": 2, "delete": 2}
 
 
+def test_large_values_take_a_batch_of_their_own_only_where_checkpoints_are_beside_them(saver: ObjectSaver) -> None:
+    chain(saver, 1100, values={"big": BIG})
+    counts(saver)
+    saver.delete_thread("t")
+    assert counts(saver) == {"list": 3, "delete": 4}  # 1,000 checkpoints, 100 of them, 900 values, 200 values
+
+
 def test_a_filter_streams_in_windows(saver: ObjectSaver) -> None:
     stored = chain(saver, 300)
     counts(saver)

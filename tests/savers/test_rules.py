@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -91,6 +92,52 @@ def test_a_process_that_saw_writes_writes_after_them_whatever_its_clock_says(
     behind.put_writes(at, [(RESUME, "second"), ("a", 1)], "t")
     monkeypatch.undo()
     assert pending(saver, at) == [("t", RESUME, "second"), ("t", "a", 1)]
+
+
+def _pruned(saver: ObjectSaver) -> None:
+    saver.prune(["t"])
+
+
+def _runs_deleted(saver: ObjectSaver) -> None:
+    put(saver, config(), {"n": 2}, checkpoint_id="0", run_id="r1")
+    saver.delete_for_runs(["r1"])
+
+
+def _busy(saver: ObjectSaver) -> None:
+    for number in range(1100):  # more than are remembered one by one
+        saver.put_writes(config("other", checkpoint_id=f"c{number}"), [("x", 1)], "t")
+
+
+@pytest.mark.parametrize("meanwhile", [_pruned, _runs_deleted, _busy])
+def test_it_still_does_when_it_pruned_deleted_or_was_busy_meanwhile(
+    saver: ObjectSaver, keyring: Keyring, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[ObjectSaver], None]
+) -> None:
+    at = put(saver, config(), {"n": 1})
+    saver.put_writes(at, [(RESUME, "first")], "t")
+    behind = ObjectSaver(saver.store, keyring)
+    behind.get_tuple(config())
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() - 3_600 * 10**9)
+    meanwhile(behind)
+    behind.put_writes(at, [(RESUME, "second")], "t")
+    monkeypatch.undo()
+    assert pending(saver, at) == [("t", RESUME, "second")]
+
+
+def test_a_regular_write_of_a_clock_that_is_behind_replaces_a_first_one_that_its_writer_did_not_read(
+    saver: ObjectSaver, keyring: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The documented limit, and that reading the checkpoint first is enough."""
+    at = put(saver, config(), {"n": 1})
+    saver.put_writes(at, [("a", "first")], "t")
+    read, unread = ObjectSaver(saver.store, keyring), ObjectSaver(saver.store, keyring)
+    read.get_tuple(config())
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() - 5 * 10**9)
+    read.put_writes(at, [("a", "second")], "t")
+    assert pending(saver, at) == [("t", "a", "first")]
+    unread.put_writes(at, [("a", "third")], "t")
+    assert pending(saver, at) == [("t", "a", "third")]
 
 
 def test_put_writes_without_a_checkpoint_says_what_is_missing(saver: ObjectSaver) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import secrets
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -250,6 +251,37 @@ def _in_child(store: S3Store) -> None:
     asyncio.run(store.aput("child", b"2"))
     for _ in range(5):
         assert asyncio.run(store.aget("child")).data == b"2"
+
+
+def test_a_child_forked_while_conditions_are_tried_tries_them_itself() -> None:
+    class Slow(Stub):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def put_object(self, **arguments: Any) -> dict[str, Any]:
+            if threading.current_thread() is trying:
+                self.begun.set()
+                assert self.go_on.wait(20)
+            return super().put_object(**arguments)
+
+    def refused() -> None:
+        with pytest.raises(StoreUnsupportedError, match="ignores if_absent"):
+            store.put("k", b"2", if_absent=True)
+
+    slow = Slow()
+    store = _stubbed(slow)
+    trying = threading.Thread(target=refused)
+    trying.start()
+    assert slow.begun.wait(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # as above
+        child = multiprocessing.get_context("fork").Process(target=refused)
+        child.start()
+    child.join(20)
+    code = child.exitcode
+    child.kill()
+    slow.go_on.set()
+    trying.join(20)
+    assert code == 0
 
 
 @pytest.mark.parametrize("uri", ["s3:///x", "s3://b/p?x=1", "s3://b/p#f", "http://b/p"])

@@ -89,6 +89,8 @@ class Groups:
 
     def __init__(self, cells: Cells, place: Place, before: str | None = None, orphans: bool = False) -> None:
         self.place = place
+        self.lost = False
+        """Whether something was listed that had gone when its name was to be read: it is left out."""
         self._cells = cells
         self._before = before
         self._orphans = orphans
@@ -157,5 +159,6 @@ class Groups:
                 opens = (functools.partial(self._cells.open_names, thread, namespace, group.sort, data) for group, data in found)
                 for (group, _), names in zip(found, (yield [Work(work) for work in opens]), strict=True):
                     group.checkpoint_id = names.checkpoint_id
-            known = [group for group in region.ready if group.checkpoint_id]  # the others went away meanwhile
+            known = [group for group in region.ready if group.checkpoint_id]
+            self.lost = self.lost or len(known) < len(region.ready)
             region.ready = deque(sorted(known, key=lambda group: group.checkpoint_id, reverse=True))

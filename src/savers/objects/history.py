@@ -9,6 +9,7 @@ from typing import Final, cast
 from langgraph.checkpoint.base import DeltaChannelHistory, PendingWrite
 
 from ...serde import Packed
+from .again import VanishedError, again
 from .format import Reference, Value
 from .groups import Group, Groups
 from .layout import Place
@@ -43,25 +44,23 @@ class Historian:
         LangGraph counts supersteps since the last snapshot in the metadata, so the ancestors that are needed are read in one wave: they are
         those listed next below the checkpoint. Where that does not hold (ids from clocks that disagree, long forks), more windows follow.
         """
+        return (yield from again(place.thread_id, lambda: self._history(place, checkpoint_id, channels)))
+
+    def _history(self, place: Place, checkpoint_id: str | None, channels: Sequence[str]) -> Plan[dict[str, DeltaChannelHistory]]:
         walks = {channel: _Walk() for channel in channels}
         listing: Groups | None = None
         if checkpoint_id is None:
             listing = Groups(self.reader.cells, place)
-            target = yield from self._first(place, listing)
+            target = yield from self.reader.newest(listing)
         else:
             target = yield from self.reader.found_by_id(place, checkpoint_id)
         if target is not None and target.record.parent is not None:
             yield from self._walk(place, target, walks, listing)
         return (yield from self._results(walks))
 
-    def _first(self, place: Place, listing: Groups) -> Plan[Found | None]:
-        while groups := (yield from listing.next(1)):
-            for read in (yield from self.reader.found(place, groups)):
-                return read
-        return None
-
     def _walk(self, place: Place, target: Found, walks: dict[str, _Walk], listing: Groups | None) -> Plan[None]:
-        counters = delta_counters(self.reader.cells.serde.unpack(target.record.metadata))
+        (metadata,) = yield from self.reader.metadata([target])
+        counters = delta_counters(metadata)
         supersteps = max((counters.get(channel, (0, 0))[1] for channel in walks), default=0)
         window = min(supersteps + 1, _WINDOW) if supersteps else _WINDOW
         below = listing or Groups(self.reader.cells, place, before=target.checkpoint_id)
@@ -77,6 +76,8 @@ class Historian:
                     continue
                 found = yield from self.reader.found_by_id(place, cursor)
                 if found is None:
+                    if not (yield from self.reader.is_there(target)):
+                        raise VanishedError  # both go just now: what was collected is a part
                     return  # pruned: the history is cut here
             walked.add(cursor)
             _collect(found, walks)
@@ -89,6 +90,9 @@ class Historian:
             if walk.seed is not None and isinstance(walk.seed[1].link, Reference)
         ]
         values = yield from self.reader.values(large)
+        for walk in walks.values():
+            if walk.seed is not None:
+                yield from self.reader.check_whole(walk.seed[0], [item for item in large if item not in values])
         (made,) = yield [Work(lambda: {channel: self._result(channel, walk, values) for channel, walk in walks.items()})]
         return cast("dict[str, DeltaChannelHistory]", made)
 

@@ -35,6 +35,8 @@ _ESCAPE: Final = re.compile(r"\.([0-9a-f]{2})", re.ASCII)
 _SORT_ULID: Final = re.compile(r"u([0-9a-z]{26})-([0-9a-z]{26})", re.ASCII)
 _SORT_OTHER: Final = re.compile(r"o((?:[0-9a-f]{2}){1,96})z", re.ASCII)
 _SORT_HASHED: Final = re.compile(r"o([0-9a-f]{128})y[0-9a-f]{64}", re.ASCII)
+_HASHED_SEGMENT: Final = re.compile(r"(?:[tn]h|tk-(?:[a-z0-9_-]|\.[0-9a-f]{2})*)-[0-9a-f]{64}", re.ASCII)
+_NONCE: Final = re.compile(f"[0-9a-z]{{{NONCE_LENGTH}}}", re.ASCII)
 
 ULIDS_START: Final = "p"
 """Sorts after every checkpoint whose id is no UUIDv6, and before every other."""
@@ -170,6 +172,21 @@ def is_namespace(segment: str) -> bool:
     return segment.startswith(("n-", "nh-"))
 
 
+def is_hashed_segment(segment: str) -> bool:
+    """Whether a segment stands for a thread or namespace that only the sealed objects know."""
+    return _HASHED_SEGMENT.fullmatch(segment) is not None
+
+
+def place_and_sort(key: str) -> tuple[str, str] | None:
+    """The namespace segment and the sort component of any object's key, or None when it is not of this layout."""
+    parts = key.split("/")
+    if len(parts) != 4 or parts[2] not in ("c", "v") or not is_namespace(parts[1]):
+        return None
+    entry = parse_entry(parts[3]) if parts[2] == "c" else None
+    sort = entry.sort if entry else origin_of(parts[3]) if parts[2] == "v" else None
+    return None if sort is None else (parts[1], sort)
+
+
 def sort_of(checkpoint_id: str) -> str:
     """The sort component of a checkpoint id: greater ids first.
 
@@ -240,8 +257,13 @@ def parse_entry(name: str) -> Entry | None:
 
 def origin_of(name: str) -> str | None:
     """The sort component in the last segment of a key below ``v/``, or None when it is not of this layout."""
-    sort, dot, nonce = name.partition(".")
-    return sort if dot and len(nonce) == NONCE_LENGTH else None
+    sort, _, nonce = name.partition(".")
+    return sort if _NONCE.fullmatch(nonce) and (id_of(sort) is not None or is_hashed(sort)) else None
+
+
+def is_value(key: str) -> bool:
+    """Whether a key is a large value's: it goes after the checkpoints that may refer to it."""
+    return key.split("/")[2:3] == ["v"]
 
 
 def _named(marker: str, text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -9,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 
 from .asked import accepting, place_of
 from .read import Reader
-from .waves import Emit, Plan, Stream
+from .waves import Emit, Plan, Request, Stream
 
 
 def listing(
@@ -45,14 +47,19 @@ def listing(
 def _collected(stream: Stream[str]) -> Plan[list[str]]:
     """A streaming plan as one that returns all."""
     found: list[str] = []
-    step = next(stream, None)
-    while step is not None:
+    proceed: Callable[[], Sequence[Request] | Emit[str]] = stream.__next__
+    while True:
         try:
-            if isinstance(step, Emit):
-                found.append(step.item)
-                step = stream.send([])
-            else:
-                step = stream.send((yield step))
+            step = proceed()
         except StopIteration:
-            break
-    return found
+            return found
+        if isinstance(step, Emit):
+            found.append(step.item)
+            proceed = functools.partial(stream.send, [])
+            continue
+        try:
+            results = yield step
+        except Exception as exc:  # noqa: BLE001 - handed to the stream, which knows what it can do without
+            proceed = functools.partial(stream.throw, exc)
+        else:
+            proceed = functools.partial(stream.send, results)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, PendingWrite
 
-from ...errors import DecodeError, MissingObjectError, ThreadErasedError
+from ...errors import DecodeError, MissingObjectError
 from ...serde import Packed
 from ..compat import writes_sort_key
-from . import layout
+from . import layout, places
+from .again import VanishedError, again
 from .cells import Cells
 from .format import CheckpointRecord, Reference, WritesRecord
 from .groups import Group, Groups
 from .heads import Heads
 from .layout import Place
-from .waves import WINDOW, Emit, Folders, Get, Page, Plan, Stream, Work, together
+from .waves import WINDOW, Emit, Get, Page, Plan, Stream, Work, together
 
 Stored = tuple[Place, str, Reference]
 """A large value: its namespace, its channel, and where it lies."""
@@ -90,14 +92,35 @@ class Reader:
     # --- one checkpoint -------------------------------------------------------------------------------------------
 
     def latest(self, place: Place) -> Plan[CheckpointTuple | None]:
-        """The checkpoint with the greatest id: a LIST, a wave, and a wave for large values."""
-        groups = Groups(self.cells, place)
-        while found := (yield from groups.next(1)):
-            for read in (yield from self.found(place, found)):
-                self.heads.remember(place, read.checkpoint_id, read.record.references())
-                for made in (yield from self.tuples([read])):
-                    return made
-        return None
+        """The checkpoint with the greatest id: a LIST, a wave, and a wave for large values. What went away meanwhile is listed again.
+
+        Raises:
+            RetryableError: it went away each time; None is the answer only where a listing shows no checkpoint.
+        """
+        return (yield from again(place.thread_id, lambda: self._latest(place)))
+
+    def _latest(self, place: Place) -> Plan[CheckpointTuple | None]:
+        read = yield from self.newest(Groups(self.cells, place))
+        if read is None:
+            return None
+        for made in (yield from self.tuples([read])):
+            self.heads.remember(place, read.checkpoint_id, read.record.references())
+            return made
+        raise VanishedError
+
+    def newest(self, listing: Groups) -> Plan[Found | None]:
+        """The first checkpoint of a new listing, without its large values; None when it shows none.
+
+        Raises:
+            VanishedError: it is not there any more: the listing is out of date, and what it has further down is older.
+        """
+        groups = yield from listing.next(1)
+        if not groups and not listing.lost:
+            return None
+        if not listing.lost:
+            for read in (yield from self.found(listing.place, groups)):
+                return read
+        raise VanishedError
 
     def by_id(self, place: Place, checkpoint_id: str) -> Plan[CheckpointTuple | None]:
         """The checkpoint with this id: a LIST beside its GET, a wave for its writes, and large values with them."""
@@ -109,6 +132,9 @@ class Reader:
 
     def found_by_id(self, place: Place, checkpoint_id: str) -> Plan[Found | None]:
         """As `by_id`, without its large values."""
+        return (yield from again(place.thread_id, lambda: self._found_by_id(place, checkpoint_id)))
+
+    def _found_by_id(self, place: Place, checkpoint_id: str) -> Plan[Found | None]:
         sort = layout.sort_of(checkpoint_id)
         prefix = self.cells.layout.checkpoints(place)
         first = f"{prefix}{sort}."
@@ -124,13 +150,13 @@ class Reader:
         calls = [entry.call for entry in entries if entry is not None and entry.call]
         for read in (yield from self._opened(place, [Group(sort, checkpoint_id, True, calls)], [data])):
             return read
-        return None
+        raise VanishedError  # its writes went after it was read: so it is gone, or about to be
 
     # --- many -----------------------------------------------------------------------------------------------------
 
-    def stream(self, places: Sequence[Place], before: str | None, limit: int | None, accept: Accept | None) -> Stream[CheckpointTuple]:
+    def stream(self, over: Sequence[Place], before: str | None, limit: int | None, accept: Accept | None) -> Stream[CheckpointTuple]:
         """The checkpoints of several namespaces, greatest id first, in windows whose size is bounded."""
-        sources = [(Groups(self.cells, place, before), deque[Group]()) for place in places]
+        sources = [(Groups(self.cells, place, before), deque[Group]()) for place in over]
         left = limit
         while left is None or left > 0:
             size = _WINDOW_CHECKPOINTS if left is None or accept is not None else min(left, _WINDOW_CHECKPOINTS)
@@ -149,18 +175,24 @@ class Reader:
             found = yield from self._found_in(window)
             return (yield from self.tuples(found))
         objects = yield [Get(self._key(place, group, "c")) for place, group in window]
-        (records,) = yield [Work(lambda: [self._record(place, group, data) for (place, group), data in zip(window, objects, strict=True)])]
-        matching = [
-            (place, group, data)
-            for (place, group), data, record in zip(window, objects, records, strict=True)
-            if record is not None and accept(self.cells.serde.unpack(record.metadata))
-        ]
+
+        def matches(place: Place, group: Group, data: bytes | None) -> bool:
+            record = self._record(place, group, data)
+            return record is not None and accept(self.cells.serde.unpack(record.metadata))
+
+        read = [(place, group, data) for (place, group), data in zip(window, objects, strict=True)]
+        (matching,) = yield [Work(lambda: [item for item in read if matches(*item)])]
         plans = [self._opened(place, [group], [data]) for place, group, data in matching]
         found = [read for some in (yield from together(plans)) for read in some]
         return (yield from self.tuples(found))
 
+    def metadata(self, found: Sequence[Found]) -> Plan[list[Any]]:
+        """Their metadata, unpacked."""
+        (unpacked,) = yield [Work(lambda: [self.cells.serde.unpack(read.record.metadata) for read in found])]
+        return cast("list[Any]", unpacked)
+
     def found(self, place: Place, groups: Sequence[Group]) -> Plan[list[Found]]:
-        """Checkpoints with their writes, in one wave; those that went away since they were listed are left out."""
+        """Checkpoints with their writes, in one wave; those that went away since they were listed, or of which a part did, are left out."""
         return (yield from self._found_in([(place, group) for group in groups]))
 
     def _found_in(self, window: Sequence[tuple[Place, Group]]) -> Plan[list[Found]]:
@@ -184,12 +216,11 @@ class Reader:
 
     def _open(self, place: Place, group: Group, checkpoint: bytes | None, writes: Sequence[bytes | None]) -> Found | None:
         record = self._record(place, group, checkpoint)
-        if record is None:
-            return None
+        here = [data for data in writes if data is not None]
+        if record is None or len(here) < len(writes):
+            return None  # writes go after their checkpoint: it is whole, or not there any more
         opened = [
-            (call, self.cells.open_writes(place, group.checkpoint_id, call, data))
-            for call, data in zip(group.calls, writes, strict=True)
-            if data is not None
+            (call, self.cells.open_writes(place, group.checkpoint_id, call, data)) for call, data in zip(group.calls, here, strict=True)
         ]
         return Found(place, group.checkpoint_id, record, tuple(opened))
 
@@ -213,19 +244,36 @@ class Reader:
         values = yield from self.values(sorted(wanted, key=lambda item: (item[1], item[2].origin, item[2].nonce)))
         complete = []
         for read in found:
-            missing = [channel for channel, reference in read.record.references().items() if (read.place, channel, reference) not in values]
+            missing = [(read.place, *item) for item in read.record.references().items() if (read.place, *item) not in values]
             if not missing:
                 complete.append(read)
-                continue
-            # Deleted or pruned meanwhile: then the checkpoint is gone as well, since it goes first.
-            (still,) = yield [Get(self.cells.layout.checkpoint(read.place, read.checkpoint_id))]
-            if still is not None:
-                raise MissingObjectError(
-                    f"checkpoint {read.checkpoint_id!r} of thread {read.place.thread_id!r} refers to the value of channel {missing[0]!r}, "
-                    "which is not in the store: it was removed by hand, by a lifecycle rule, or by a deletion beside a running agent"
-                )
+            else:
+                with suppress(VanishedError):
+                    yield from self.check_whole(read, missing)
         (made,) = yield [Work(lambda: [self._tuple(read, values) for read in complete])]
         return cast("list[CheckpointTuple]", made)
+
+    def is_there(self, read: Found) -> Plan[bool]:
+        """Whether a checkpoint that was read is still there: it goes before its writes and values."""
+        (still,) = yield [Get(self.cells.layout.checkpoint(read.place, read.checkpoint_id))]
+        return still is not None
+
+    def check_whole(self, read: Found, missing: Sequence[Stored]) -> Plan[None]:
+        """Nothing, when no value is missing that the checkpoint refers to.
+
+        Raises:
+            VanishedError: the checkpoint is gone as well: it was deleted or pruned meanwhile.
+            MissingObjectError: the checkpoint is still there.
+        """
+        lost = [channel for channel, reference in read.record.references().items() if (read.place, channel, reference) in missing]
+        if not lost:
+            return
+        if not (yield from self.is_there(read)):
+            raise VanishedError
+        raise MissingObjectError(
+            f"checkpoint {read.checkpoint_id!r} of thread {read.place.thread_id!r} refers to the value of channel {lost[0]!r}, "
+            "which is not in the store: it was removed by hand, by a lifecycle rule, or by a deletion beside a running agent"
+        )
 
     def values(self, wanted: Sequence[Stored]) -> Plan[dict[Stored, Packed]]:
         """Large values, packed; those that are not there are left out."""
@@ -268,54 +316,15 @@ class Reader:
     # --- what there is --------------------------------------------------------------------------------------------
 
     def namespaces(self, thread_id: str) -> Plan[list[Place]]:
-        """The namespaces of a thread: one LIST, and for long names one GET each."""
-        folder = self.cells.layout.thread_folder(thread_id)
-        (segments,) = yield [Folders(folder)]
-        places = []
-        for segment in segments:
-            name = layout.name_of(segment)
-            if name is None and layout.is_namespace(segment):
-                names = yield from self._names(folder.rstrip("/"), segment)
-                name = names[1] if names else None
-            if name is not None:
-                places.append(Place(thread_id, name))
-        return places
+        """See `places.namespaces`."""
+        return places.namespaces(self.cells, thread_id)
 
     def threads(self) -> Stream[str]:
-        """Every thread's id; where ids are hashed, one LIST or two and one GET each. What an erased thread left has none any more."""
-        (segments,) = yield [Folders("")]
-        for segment in segments:
-            if not layout.is_thread(segment):
-                continue
-            name = layout.name_of(segment)
-            if name is None:
-                try:
-                    names = yield from self._names(segment, None)
-                except ThreadErasedError:
-                    continue  # its id is erased as well
-                name = names[0] if names else None
-            if name is not None:
-                yield Emit(name)
-
-    def _names(self, thread_segment: str, namespace_segment: str | None) -> Plan[tuple[str, str] | None]:
-        """The ids behind hashed segments, from the first object there is."""
-        prefix = f"{thread_segment}/{namespace_segment}/" if namespace_segment else f"{thread_segment}/"
-        (page,) = yield [Page(prefix, "", _NAMES_PAGE)]
-        for listed in page:
-            _, namespace, folder, name = listed.key.split("/")
-            entry = layout.parse_entry(name) if folder == "c" else None
-            sort = entry.sort if entry else layout.origin_of(name)
-            if sort is None:
-                continue
-            (data,) = yield [Get(listed.key)]
-            if data is not None:
-                (names,) = yield [Work(functools.partial(self.cells.open_names, thread_segment, namespace, sort, data))]
-                return names.thread_id, names.checkpoint_ns
-        return None
+        """See `places.threads`."""
+        return places.threads(self.cells)
 
 
 _WINDOW_CHECKPOINTS = 32
-_NAMES_PAGE = 16
 
 
 def _next_of(sources: Sequence[tuple[Groups, deque[Group]]], size: int) -> Plan[list[tuple[Place, Group]]]:

@@ -6,12 +6,14 @@ between leaves garbage that no reader sees, and the next call removes it.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from . import layout
+from .again import VanishedError, again
 from .groups import Group, Groups
 from .layout import Place
 from .read import Found, Reader
@@ -35,48 +37,61 @@ class Remover:
     reader: Reader
 
     def thread(self, thread_id: str) -> Plan[None]:
-        """Removes everything of a thread: one LIST and one batch for each thousand objects."""
+        """Removes everything of a thread: one LIST for each thousand objects, and one batch, or two where large values are among them."""
         self.reader.heads.forget_thread(thread_id)
-        yield [DeleteAll(self.reader.cells.layout.thread_folder(thread_id))]
+        yield [DeleteAll(self.reader.cells.layout.thread_folder(thread_id), layout.is_value)]
         self.reader.heads.forget_thread(thread_id)
 
     def keep_latest(self, thread_id: str) -> Plan[None]:
-        """Removes all but the latest checkpoint of each namespace, and what its delta channels are rebuilt from."""
+        """Removes all but the latest checkpoint of each namespace, and what its delta channels are rebuilt from; and old garbage."""
         self.reader.heads.forget_thread(thread_id)
         for place in (yield from self.reader.namespaces(thread_id)):
-            groups = yield from self._all_groups(place)
-            head = next((group for group in groups if group.visible), None)
-            if head is None:
-                continue
-            kept = yield from self._needed(place, head, groups)
-            yield from self._drop(place, groups, kept)
+            yield from again(thread_id, functools.partial(self._keep_latest_of, place))
+
+    def _keep_latest_of(self, place: Place) -> Plan[None]:
+        groups = yield from self._all_groups(place)
+        head = next((group for group in groups if group.visible), None)
+        kept = {} if head is None else (yield from self._needed(place, head, groups))
+        yield from self._drop(place, groups, kept)
 
     def runs(self, thread_id: str, run_ids: frozenset[str]) -> Plan[None]:
         """Removes a thread's checkpoints whose metadata names one of these runs."""
         for place in (yield from self.reader.namespaces(thread_id)):
-            groups = yield from self._all_groups(place)
-            visible = [group for group in groups if group.visible]
-            kept: dict[str, Found] = {}
-            for at in range(0, len(visible), _CHECKPOINTS):
-                for read in (yield from self._checkpoints(place, visible[at : at + _CHECKPOINTS])):
-                    metadata = self.reader.cells.serde.unpack(read.record.metadata)
-                    if metadata.get("run_id") not in run_ids:
-                        kept[read.checkpoint_id] = read
-            if len(kept) < len(visible):
-                self.reader.heads.forget_thread(thread_id)
-                yield from self._drop(place, groups, kept)
+            yield from again(thread_id, functools.partial(self._runs_of, place, run_ids))
+
+    def _runs_of(self, place: Place, run_ids: frozenset[str]) -> Plan[None]:
+        groups = yield from self._all_groups(place)
+        visible = [group for group in groups if group.visible]
+        kept: dict[str, Found] = {}
+        for at in range(0, len(visible), _CHECKPOINTS):
+            found = yield from self._checkpoints(place, visible[at : at + _CHECKPOINTS])
+            for read, metadata in zip(found, (yield from self.reader.metadata(found)), strict=True):
+                if metadata.get("run_id") not in run_ids:
+                    kept[read.checkpoint_id] = read
+        if len(kept) < len(visible):
+            self.reader.heads.forget_thread(place.thread_id)
+            yield from self._drop(place, groups, kept)
 
     def _all_groups(self, place: Place) -> Plan[list[Group]]:
         groups = Groups(self.reader.cells, place, orphans=True)
         found: list[Group] = []
         while more := (yield from groups.next(_PAGE)):
             found += more
+        if groups.lost:
+            raise VanishedError
         return found
 
     def _checkpoints(self, place: Place, groups: Sequence[Group]) -> Plan[list[Found]]:
-        """Checkpoints without their writes."""
+        """Checkpoints without their writes.
+
+        Raises:
+            VanishedError: one went away: what it shares with one that was put since the listing is unknown, and would be removed with it.
+        """
         bare = [Group(group.sort, group.checkpoint_id, True) for group in groups]
-        return (yield from self.reader.found(place, bare))
+        found = yield from self.reader.found(place, bare)
+        if len(found) < len(bare):
+            raise VanishedError
+        return found
 
     def _needed(self, place: Place, head: Group, groups: Sequence[Group]) -> Plan[dict[str, Found]]:
         """The head and, while it has delta channels without a value, its ancestors up to the nearest that has one for each."""
@@ -85,13 +100,11 @@ class Remover:
         open_channels: set[str] | None = None
         at: Group | None = head
         while at is not None and at.checkpoint_id not in kept and (open_channels is None or open_channels):
-            found = yield from self._checkpoints(place, [at])
-            if not found:
-                break
-            (read,) = found
+            (read,) = yield from self._checkpoints(place, [at])
             kept[read.checkpoint_id] = read
             if open_channels is None:
-                open_channels = set(delta_counters(self.reader.cells.serde.unpack(read.record.metadata)))
+                (metadata,) = yield from self.reader.metadata([read])
+                open_channels = set(delta_counters(metadata))
             open_channels -= {value.channel for value in read.record.values}
             at = by_id.get(read.record.parent or "")
         return kept

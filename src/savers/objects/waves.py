@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from ...errors import NotFoundError
 from ...locks import ForkSafeLock
 from ...stores import Listed, ObjectStore
+from ...stores.base import is_key
 from .. import threads
 
 T = TypeVar("T")
@@ -66,9 +67,18 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll:
-    """Removes everything below a prefix, in the order of the listing; gives the number of objects."""
+    """Removes everything below a prefix, a thousand objects at a time; gives the number of objects.
+
+    Somebody else's, under a key that stores do not take (`t-x/`, a space, …), is left where it is: it must not keep ours from going.
+
+    Args:
+        prefix: below which.
+        later: which of a thousand go in a batch of their own, once that of the others is done: within one batch a store keeps no order, and
+            it may remove a part.
+    """
 
     prefix: str
+    later: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +170,17 @@ class Runner:
                 return tuple(store.folders(prefix))
             case Delete(keys):
                 return store.delete_many(keys)
-            case DeleteAll(prefix):
-                return self._delete_all(prefix)
+            case DeleteAll(prefix, later):
+                return self._delete_all(prefix, later)
             case Work(compute):
                 return compute()
 
-    def _delete_all(self, prefix: str) -> int:
-        listing, count = self._store.list(prefix), 0
-        while batch := tuple(entry.key for entry in itertools.islice(listing, _BATCH)):
-            self._store.delete_many(batch)
-            count += len(batch)
+    def _delete_all(self, prefix: str, later: Callable[[str], bool]) -> int:
+        listing, count = (entry.key for entry in self._store.list(prefix) if is_key(entry.key)), 0
+        while keys := list(itertools.islice(listing, _BATCH)):
+            for batch in _batches(keys, later):
+                self._store.delete_many(batch)
+            count += len(keys)
         return count
 
     def _executor(self) -> ThreadPoolExecutor:
@@ -241,22 +252,32 @@ class Runner:
                 return tuple([name async for name in store.afolders(prefix)])
             case Delete(keys):
                 return await store.adelete_many(keys)
-            case DeleteAll(prefix):
-                return await self._adelete_all(prefix)
+            case DeleteAll(prefix, later):
+                return await self._adelete_all(prefix, later)
             case Work(compute):
                 return await threads.WORKERS.run(compute)
 
-    async def _adelete_all(self, prefix: str) -> int:
-        batch: list[str] = []
+    async def _adelete_all(self, prefix: str, later: Callable[[str], bool]) -> int:
+        keys: list[str] = []
         count = 0
         async for entry in self._store.alist(prefix):
-            batch.append(entry.key)
-            if len(batch) == _BATCH:
-                await self._store.adelete_many(batch)
-                count, batch = count + len(batch), []
-        if batch:
+            if is_key(entry.key):
+                keys.append(entry.key)
+            if len(keys) == _BATCH:
+                count += await self._adelete_some(keys, later)
+                keys = []
+        return count + await self._adelete_some(keys, later)
+
+    async def _adelete_some(self, keys: list[str], later: Callable[[str], bool]) -> int:
+        for batch in _batches(keys, later):
             await self._store.adelete_many(batch)
-        return count + len(batch)
+        return len(keys)
+
+
+def _batches(keys: list[str], later: Callable[[str], bool]) -> list[tuple[str, ...]]:
+    """One batch, or two where both kinds are in it."""
+    kinds = [tuple(key for key in keys if not later(key)), tuple(key for key in keys if later(key))]
+    return [batch for batch in kinds if batch]
 
 
 def _continuing(plan: Generator[Any, list[Any], Any], carry_out: Callable[[], list[Any]]) -> Callable[[], Any]:
