@@ -65,6 +65,10 @@ async def test_the_budget_holds_at_the_wire(saver: ObjectSaver, wire: Wire) -> N
     assert len(ids(saver, config(), limit=10)) == 2
     assert wire.counts() == {"list": 1, "get": 6}
     saver.delete_thread("t")
+    assert wire.counts() == {"list": 1, "delete": 2}  # checkpoints and writes, then the large value
+    chain(saver, 3)
+    wire.counts()
+    saver.delete_thread("t")
     assert wire.counts() == {"list": 1, "delete": 1}
 
 
