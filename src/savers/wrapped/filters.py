@@ -7,6 +7,7 @@ answers.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import weakref
 from collections.abc import Callable, Mapping
@@ -62,6 +63,17 @@ def same_json(one: Any, other: Any) -> bool:
         return bool(one == other) or bool(as_json(one) == as_json(other))
     except (TypeError, ValueError, RecursionError):
         return False
+
+
+def survives(value: Any) -> bool:
+    """Whether every store gives a value in JSON's types back as it is; not those that drop lone surrogates, or have no NUL and no NaN."""
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(survives(key) and survives(item) for key, item in value.items())
+    return not isinstance(value, list) or all(map(survives, value))
 
 
 def _contains(value: Any, wanted: Any) -> bool:

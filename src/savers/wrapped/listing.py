@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from ...errors import AuthenticationError
 from .clear import FILTERABLE
 from .core import Core
-from .filters import Matcher
+from .filters import Matcher, survives
 from .places import ID, NS, THREAD
 from .reading import RawTuple, checked
 
@@ -54,7 +54,7 @@ class Listing:
         inner_before = None if before is None else core.inward(before)
         if not wanted:
             return cls(core, inner_config, inner_before, (None,), None, limit, limit)
-        seen = {key: value for key, value in wanted.items() if key in FILTERABLE and type(value) in (str, int)}
+        seen = {key: value for key, value in wanted.items() if key in FILTERABLE and type(value) in (str, int) and survives(value)}
         matcher = core.profile.rule(wanted)
         if len(seen) == len(wanted):
             return cls(core, inner_config, inner_before, (seen,), matcher, limit, limit)

@@ -22,6 +22,7 @@ from ..scoped import scope_of
 from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
+from .clear import check_passed
 from .core import Core
 from .coverage import Coverage, Survey, coverage
 from .drive import arun, run
@@ -137,7 +138,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             if isinstance(names_given, str):
                 raise ConfigurationError(f"{name} is a list of names, and one text was given: put it into a list")
         scope = scope_of(serde, scope)
-        fields = check_fields(search_fields)
+        fields, passed = check_fields(search_fields), check_passed(pass_through)
         sealing = serde if serde is not None else _serializer(inner, keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
         if migrate and sealing.keys is None:
             raise ConfigurationError(
@@ -153,7 +154,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
         self._core = Core(
             cells, opener, OriginCache(cache_bytes), names, profile,
-            pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate, erase_keys=erase_keys,
+            pass_through=passed, tokens=tokens, fields=fields, migrate=migrate, erase_keys=erase_keys,
         )  # fmt: skip
         if migrate and not profile.converts:
             raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
