@@ -263,7 +263,10 @@ class Core:
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str, *, takes_path: bool
     ) -> Flow[None]:
-        """Stores pending writes sealed; see `BaseCheckpointSaver.put_writes`. The path goes inward only sealed."""
+        """Stores pending writes sealed; see `BaseCheckpointSaver.put_writes`.
+
+        The path goes inward only sealed; but in migration mode beside a checkpoint that may be old, the inner saver sorts by it.
+        """
         place = place_of(config)
         checkpoint_id = str(config["configurable"][ID])
         yield from self._continue(place, [(place.ns, checkpoint_id)])
@@ -276,7 +279,9 @@ class Core:
                 (stored, self.cells.with_channel(place, stored, channel, sealed) if stored != channel else sealed)
                 for (stored, sealed), (channel, _) in zip(inner, writes, strict=True)
             ]
-        yield Ask("put_writes", (self.inward(config), inner, task_id, *(("",) if takes_path else ())))
+        beside_old = self.migrate and self.cache.checkpoint(place, checkpoint_id) is None
+        path = task_path if beside_old else ""
+        yield Ask("put_writes", (self.inward(config), inner, task_id, *((path,) if takes_path else ())))
 
     def get_tuple(self, config: RunnableConfig) -> Flow[CheckpointTuple | None]:
         """Opens one checkpoint; see `BaseCheckpointSaver.get_tuple`."""

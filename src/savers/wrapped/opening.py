@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple, PendingWrite
+from langgraph.checkpoint.base import CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...ciphers.header import looks_sealed
@@ -17,6 +17,7 @@ from .cells import Cells, Write
 from .clear import PLACE, SEAL, check_copy, checkpoint_in_clear, from_text, metadata_in_clear
 from .filters import same_json
 from .names import Names
+from .oldwrites import with_places
 from .places import ID, NS, THREAD, Place
 from .profile import Profile
 from .reading import RawTuple
@@ -132,22 +133,27 @@ class Opener:
     def writes(self, raw: RawTuple, place: Place) -> list[tuple[str, str, Write]]:
         """Task, channel and write of every pending write, in LangGraph's order (path, task, index) by what was sealed.
 
+        Where one is from before sealing, they stay in the inner saver's order, which goes by the paths that it has stored.
+
         Raises:
             IntegrityError: one is damaged, moved, not sealed, or there twice.
         """
         found = raw.pending_writes or []
         admit_old = self._migrate and not self.is_sealed(raw)
         opened: list[tuple[str, str, Write]] = []
-        for position, (task_id, stored_channel, stored) in enumerate(found):
+        mixed: list[tuple[str, str, Write | None, Any]] = []
+        for task_id, stored_channel, stored in found:
             if admit_old and not self._is_cell(stored):
                 self._count("unsealed_write")
-                # Old writes come without index and path, in the inner saver's order; they stay in it, before the sealed ones of their task.
-                opened.append((task_id, stored_channel, Write(position - len(found) + min(WRITES_IDX_MAP.values()), "", stored)))
+                mixed.append((task_id, stored_channel, None, stored))
                 continue
             channel, sealed = self._channel_of(place, stored_channel, stored)
             opened.append((task_id, channel, self._cells.open_write(place, str(raw.checkpoint["id"]), task_id, channel, sealed)))
+            mixed.append((*opened[-1], None))
         if len({(task_id, write.index) for task_id, _, write in opened}) != len(opened):
             raise AuthenticationError("a pending write is there twice: one was copied or replayed; the checkpoint is refused")
+        if len(mixed) > len(opened):
+            return with_places(mixed)
         return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
 
     @property
