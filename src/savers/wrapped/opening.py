@@ -34,7 +34,7 @@ class Opener:
         names: how names went inward.
         profile: the inner saver's habits.
         migrate: admits checkpoints, and cells marked as converted, that are not sealed.
-        count: told of "history_cut", "unsealed_checkpoint", "unsealed_cell" and "unsealed_write".
+        count: told of "history_cut", "delta_short", "unsealed_checkpoint", "unsealed_cell" and "unsealed_write".
     """
 
     def __init__(
@@ -156,6 +156,16 @@ class Opener:
             return with_places(mixed)
         return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
 
+    def history_cut(self, place: Place, checkpoint_id: str) -> None:
+        """Notes a checkpoint that had a parent and has none now: savers prune."""
+        self._count("history_cut")
+        _log.debug("history cut: the parent of checkpoint %r in thread %r is not there any more", checkpoint_id, place.thread)
+
+    def delta_short(self, place: Place, checkpoint_id: str) -> None:
+        """Notes a delta channel of which fewer writes are left than its checkpoint counted."""
+        self._count("delta_short")
+        _log.debug("delta channel: writes that checkpoint %r in thread %r counted are not there any more", checkpoint_id, place.thread)
+
     @property
     def _other_options(self) -> str:
         if not self._names.places:
@@ -198,6 +208,8 @@ class Opener:
         for channel, cell in skeleton.optional.items():
             if (name := self._names.channel(channel)) in stored:
                 values[channel] = self._value(place, channel, cell, stored[name])
+            elif self._profile.shared and cell.origin != CONVERTED:
+                raise AuthenticationError(f"the value of channel {channel!r} is missing: this saver returns one value for each version")
         return {**values, **skeleton.inline}
 
     def _value(self, place: Place, channel: str, cell: Cell, stored: Any) -> Any:
@@ -224,8 +236,7 @@ class Opener:
         if parent is not None and parent not in skeleton.parents:
             raise AuthenticationError("the parent of a sealed checkpoint was edited; the checkpoint is refused")
         if parent is None and skeleton.parents and not self._profile.latest_only:
-            self._count("history_cut")
-            _log.debug("history cut: the parent of checkpoint %r in thread %r is no longer named", skeleton.id, place.thread)
+            self.history_cut(place, skeleton.id)
 
     def _parent_config(self, raw: RawTuple, place: Place) -> Any:
         if raw.parent_config is None or not self._names.places:
