@@ -159,12 +159,14 @@ class Opener:
     def history_cut(self, place: Place, checkpoint_id: str) -> None:
         """Notes a checkpoint that had a parent and has none now: savers prune."""
         self._count("history_cut")
-        _log.debug("history cut: the parent of checkpoint %r in thread %r is not there any more", checkpoint_id, place.thread)
+        thread = self._names.thread(place.thread)
+        _log.debug("history cut: the parent of checkpoint %r in thread %r is not there any more", checkpoint_id, thread)
 
     def delta_short(self, place: Place, checkpoint_id: str) -> None:
         """Notes a delta channel of which fewer writes are left than its checkpoint counted."""
         self._count("delta_short")
-        _log.debug("delta channel: writes that checkpoint %r in thread %r counted are not there any more", checkpoint_id, place.thread)
+        thread = self._names.thread(place.thread)
+        _log.debug("delta channel: writes that checkpoint %r in thread %r counted are not there any more", checkpoint_id, thread)
 
     @property
     def _other_options(self) -> str:
@@ -203,13 +205,13 @@ class Opener:
         for channel, cell in skeleton.cells.items():
             name = self._names.channel(channel)
             if name not in stored:
-                raise AuthenticationError(f"the value of channel {channel!r} is missing: it was deleted, emptied or replaced")
+                raise AuthenticationError(f"the value of channel {name!r} is missing: it was deleted, emptied or replaced")
             values[channel] = self._value(place, channel, cell, stored[name])
         for channel, cell in skeleton.optional.items():
             if (name := self._names.channel(channel)) in stored:
                 values[channel] = self._value(place, channel, cell, stored[name])
             elif self._profile.shared and cell.origin != CONVERTED:
-                raise AuthenticationError(f"the value of channel {channel!r} is missing: this saver returns one value for each version")
+                raise AuthenticationError(f"the value of channel {name!r} is missing: this saver returns one value for each version")
         return {**values, **skeleton.inline}
 
     def _value(self, place: Place, channel: str, cell: Cell, stored: Any) -> Any:

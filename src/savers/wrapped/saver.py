@@ -148,7 +148,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
         names = Names(tokens, threads=hash_thread_ids, nodes=hide_names)
         profile = profile_of(inner)
-        cells = Cells(sealing, scope)
+        cells = Cells(sealing, scope, names)
         self._counts: Counter[str] = Counter()
         self._counts_lock = ForkSafeLock()
         opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
@@ -185,7 +185,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         """The same saver, with a serializer that also allows these types; LangGraph calls it in strict mode."""
         serde = self._core.cells.serde.with_msgpack_allowlist(extra_allowlist)
         clone = copy.copy(self)
-        cells = Cells(serde, self._core.cells.scope)
+        cells = Cells(serde, self._core.cells.scope, self._core.names)
         clone._core = copy.copy(self._core)
         clone._core.cells = cells
         clone._core.opener = self._core.opener.with_cells(cells)
