@@ -58,7 +58,9 @@ class Listing:
         matcher = core.profile.rule(wanted)
         if len(seen) == len(wanted):
             return cls(core, inner_config, inner_before, (seen,), matcher, limit, limit)
-        return cls(core, inner_config, inner_before, _with_tokens(core, wanted, seen), matcher, None, limit)
+        # What a negative number means is the inner saver's to say: no limit, nothing, an error.
+        inner_limit = limit if limit is not None and limit < 0 else None
+        return cls(core, inner_config, inner_before, _with_tokens(core, wanted, seen), matcher, inner_limit, limit)
 
     def calls(self) -> Iterator[dict[str, Any]]:
         """The keyword arguments of each call on the inner saver."""
