@@ -13,6 +13,8 @@ import pytest
 from sealpoint import Keyring
 from sealpoint.errors import IntegrityError
 from sealpoint.savers import SealedSaver
+from sealpoint.savers.wrapped.names import Names
+from sealpoint.savers.wrapped.tokens import Tokens
 from tests.savers.wrapped.targets import SQLITE
 from tests.savers.wrapped.test_habits import checkpoint
 
@@ -81,3 +83,26 @@ def test_no_hidden_id_is_in_an_error_or_a_log(
     told = caplog.text + "".join(repr(exc) + "".join(traceback.format_exception_only(exc)) for exc in raised)
     assert "canary" not in told, told
     assert told
+
+
+UUID = "46392386-694b-e7bd-f825-961115584381"
+
+
+@pytest.mark.parametrize(
+    "level",
+    [f"{NODE}:{UUID}", f"{NODE}:canary-tail:{UUID}", f"{NODE}:canary-tail", f"canary:{NODE}:7", NODE, f"{NODE}:{UUID}x", f"7:{NODE}"],
+)
+def test_the_whole_name_of_a_node_is_hidden_in_namespaces(level: str, index_keys: Keyring) -> None:
+    """A task of the functional API may be called `svc:name`."""
+    names = Names(Tokens(index_keys, ""), nodes=True)
+    stored = names.ns(f"{level}|{level}|7")
+    assert "canary" not in stored
+    one, other, number = stored.split("|")
+    assert (one == other, number) == (True, "7")
+    if level.endswith(UUID):
+        assert one.endswith(f":{UUID}")
+
+
+def test_levels_that_are_no_names_stay(index_keys: Keyring) -> None:
+    names = Names(Tokens(index_keys, ""), nodes=True)
+    assert names.ns(f"3|:{UUID}||3:{UUID}|12:7") == f"3|:{UUID}||3:{UUID}|12:7"
