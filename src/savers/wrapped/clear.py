@@ -58,7 +58,7 @@ def passed_in_clear(metadata: Mapping[str, Any], passed: Iterable[str]) -> dict[
         if not survives(value):
             raise ValueNotStorableError(
                 f"{key!r} is named in pass_through, so it is stored readably, and stores would change its value (lone surrogates, NUL, "
-                "NaN, infinity); nothing was stored. Give it another value, or take the key out of pass_through"
+                "NaN, floats from 2**53 on); nothing was stored. Give it another value, or take the key out of pass_through"
             )
     return found
 

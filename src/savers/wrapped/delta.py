@@ -52,7 +52,7 @@ def delta_history(core: Core, config: RunnableConfig, channels: Sequence[str]) -
 
 def _updates(target: CheckpointTuple, channel: str) -> int:
     """How many steps have written to the channel since its last snapshot, as LangGraph counts: at least one write each."""
-    counters = target.metadata.get("counters_since_delta_snapshot")
+    counters = (target.metadata or {}).get("counters_since_delta_snapshot")
     counted = counters.get(channel) if isinstance(counters, Mapping) else None
     return counted[0] if isinstance(counted, (list, tuple)) and counted and isinstance(counted[0], int) else 0
 

@@ -20,6 +20,7 @@ Wrap = Callable[..., SealedSaver]
 OURS = ("sealpoint", "sealpoint_place", "sealpoint_t_0123")
 LONE = "a\ud800b"
 NAN = float("nan")
+HUGE = 1e23  # in decimal digits, as PostgreSQL returns it, it is another number
 
 
 class State(TypedDict):
@@ -68,14 +69,14 @@ def test_a_passed_key_has_one_value_in_the_sealed_and_in_the_readable_copy(targe
         assert told["user_id"] == "alice"
 
 
-@pytest.mark.parametrize("run_id", [LONE, NAN, float("inf")], ids=repr)
+@pytest.mark.parametrize("run_id", [LONE, NAN, float("inf"), HUGE], ids=repr)
 def test_a_readable_key_that_stores_would_change_is_stored_sealed_only(inner: Saver, seal: Wrap, run_id: Any) -> None:
     found = _run(seal(inner), metadata={"run_id": run_id})["run_id"]
     assert repr(found) == repr(run_id)
 
 
 @pytest.mark.parametrize("key", ["user_id", "run_id"])
-@pytest.mark.parametrize("value", [LONE, NAN], ids=repr)
+@pytest.mark.parametrize("value", [LONE, NAN, HUGE], ids=repr)
 def test_a_passed_key_that_stores_would_change_is_refused_when_it_is_put(inner: Saver, seal: Wrap, key: str, value: Any) -> None:
     saver = seal(inner, pass_through=[key])
     config: Any = {"configurable": {**at()["configurable"], key: value}}
