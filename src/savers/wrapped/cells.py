@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP
@@ -12,6 +12,7 @@ from ...context import Context
 from ...errors import DecodeError, NotSealedError
 from ...serde import LayeredSerializer
 from ..failures import store_write
+from .names import Names
 from .places import Place
 from .skeleton import Cell, Skeleton
 
@@ -40,11 +41,13 @@ class Cells:
     Args:
         serde: the chain of layers.
         scope: separates applications that share a key.
+        names: how names go inward; errors give no other.
     """
 
-    def __init__(self, serde: LayeredSerializer, scope: str) -> None:
+    def __init__(self, serde: LayeredSerializer, scope: str, names: Names) -> None:
         self.serde = serde
         self.scope = scope
+        self.names = names
 
     def seal_value(self, place: Place, channel: str, cell: Cell, value: Any) -> Stored:
         """`value` of `channel`, bound to version and origin."""
@@ -60,21 +63,23 @@ class Cells:
         """
         sealed = _sealed_bytes(stored, cell.delta)
         if sealed is None:
-            raise NotSealedError(f"the value of channel {channel!r} is not sealed, or not as its checkpoint says; nothing of it was read")
+            raise NotSealedError(
+                f"the value of channel {self.names.channel(channel)!r} is not sealed, or not as its checkpoint says; nothing of it was read"
+            )
         value = self.serde.open_cell(sealed, self._channel_context(place, channel, cell))
         return _DeltaSnapshot(value) if cell.delta else value
 
     def seal_write(self, place: Place, checkpoint_id: str, task_id: str, channel: str, position: int, path: str, value: Any) -> bytes:
         """A write with its index and path, bound to checkpoint, task and channel."""
-        context = Context.write(self.scope, place.thread, place.ns, checkpoint_id, task_id, channel)
+        context = self._write_context(place, checkpoint_id, task_id, channel)
         index = WRITES_IDX_MAP.get(channel, position)
         return store_write(channel, value, lambda stored: self.serde.seal_cell([index, path, stored], context))
 
     def open_write(self, place: Place, checkpoint_id: str, task_id: str, channel: str, stored: Any) -> Write:
         """The write that was sealed there."""
         if type(stored) is not bytes:
-            raise NotSealedError(f"a write to channel {channel!r} is not sealed; nothing of it was read")
-        opened = self.serde.open_cell(stored, Context.write(self.scope, place.thread, place.ns, checkpoint_id, task_id, channel))
+            raise NotSealedError(f"a write to channel {self.names.channel(channel)!r} is not sealed; nothing of it was read")
+        opened = self.serde.open_cell(stored, self._write_context(place, checkpoint_id, task_id, channel))
         if not (isinstance(opened, (list, tuple)) and len(opened) == 3 and type(opened[0]) is int and isinstance(opened[1], str)):
             raise DecodeError("a sealed write opened, and is not of the form that this release writes")
         return Write(opened[0], opened[1], opened[2])
@@ -98,7 +103,7 @@ class Cells:
 
     def with_channel(self, place: Place, stored_channel: str, channel: str, sealed: bytes) -> bytes:
         """A write's cell with the real channel's name, sealed, before it: u32 length, name, write."""
-        name = self.serde.seal_cell(channel, Context.stored_channel(self.scope, place.thread, place.ns, stored_channel))
+        name = self.serde.seal_cell(channel, self._stored_channel_context(place, stored_channel))
         return b"".join((len(name).to_bytes(4, "big"), name, sealed))
 
     def without_channel(self, place: Place, stored_channel: str, stored: Any) -> tuple[str, bytes]:
@@ -106,15 +111,28 @@ class Cells:
         if type(stored) is not bytes or len(stored) < 4:
             raise NotSealedError("a write under a hidden channel is not sealed; nothing of it was read")
         end = 4 + int.from_bytes(stored[:4], "big")
-        name = self.serde.open_cell(stored[4:end], Context.stored_channel(self.scope, place.thread, place.ns, stored_channel))
+        name = self.serde.open_cell(stored[4:end], self._stored_channel_context(place, stored_channel))
         return name, stored[end:]
 
     def _channel_context(self, place: Place, channel: str, cell: Cell) -> Context:
         make = Context.delta_snapshot if cell.delta else Context.channel_value
-        return make(self.scope, place.thread, place.ns, channel, cell.version, cell.origin)
+        return self._as_stored(make(self.scope, place.thread, place.ns, channel, cell.version, cell.origin))
 
     def _skeleton_context(self, place: Place, checkpoint_id: str) -> Context:
-        return Context.checkpoint(self.scope, place.thread, place.ns, checkpoint_id)
+        return self._as_stored(Context.checkpoint(self.scope, place.thread, place.ns, checkpoint_id))
+
+    def _write_context(self, place: Place, checkpoint_id: str, task_id: str, channel: str) -> Context:
+        return self._as_stored(Context.write(self.scope, place.thread, place.ns, checkpoint_id, task_id, channel))
+
+    def _stored_channel_context(self, place: Place, stored_channel: str) -> Context:
+        return self._as_stored(Context.stored_channel(self.scope, place.thread, place.ns, stored_channel))
+
+    def _as_stored(self, context: Context) -> Context:
+        """The same context; where ids are hidden, errors about it give those that are stored."""
+        if not self.names.places:
+            return context
+        stored = {"thread": self.names.thread, "namespace": self.names.ns, "channel": self.names.channel}
+        return replace(context, ids=tuple((name, stored[name](str(value)) if name in stored else value) for name, value in context.ids))
 
 
 def _sealed_bytes(stored: Any, delta: bool) -> bytes | None:

@@ -21,7 +21,7 @@ from ...keys import ErasureReceipt
 from ..lives import Lives, continued, of_earlier_life
 from .cache import Known, OriginCache
 from .cells import Cells, Stored
-from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, to_text
+from .clear import PLACE, SEAL, checkpoint_in_clear, metadata_in_clear, passed_in_clear, to_text
 from .drive import Ask, Flow
 from .history import History
 from .names import Names
@@ -155,10 +155,9 @@ class Core:
             {channel: value for channel, value in values.items() if channel not in versions},
             self.tokens.stored(self.fields, full) if self.tokens and self.fields else {},
         )
+        beside = {**(passed_in_clear(full, self._passed(config)) if self.profile.merges_config else {}), **self._beside(place, skeleton)}
         inner_checkpoint = {**checkpoint_in_clear(skeleton, self.names), "channel_values": self._renamed(stored)}
-        result: RunnableConfig = yield Ask(
-            "put", (self.inward(config), inner_checkpoint, self._beside(place, skeleton), self._renamed({**new_versions, **added}))
-        )
+        result: RunnableConfig = yield Ask("put", (self.inward(config), inner_checkpoint, beside, self._renamed({**new_versions, **added})))
         self.cache.remember(place, skeleton, stored)
         return self._outward(result, config)
 
@@ -171,6 +170,10 @@ class Core:
                 raise of_earlier_life()
             if self.opener.is_sealed(raw):
                 self.opener.skeleton(raw, Place(place.thread, ns))
+
+    def _passed(self, config: RunnableConfig) -> list[str]:
+        """The passed keys that the inner saver would put into the metadata by itself."""
+        return [key for key in self.pass_through if isinstance(config["configurable"].get(key), (str, int, float))]
 
     def _beside(self, place: Place, skeleton: Skeleton) -> dict[str, Any]:
         beside = {
@@ -260,7 +263,10 @@ class Core:
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str, *, takes_path: bool
     ) -> Flow[None]:
-        """Stores pending writes sealed; see `BaseCheckpointSaver.put_writes`. The path goes inward only sealed."""
+        """Stores pending writes sealed; see `BaseCheckpointSaver.put_writes`.
+
+        The path goes inward only sealed; but in migration mode beside a checkpoint that may be old, the inner saver sorts by it.
+        """
         place = place_of(config)
         checkpoint_id = str(config["configurable"][ID])
         yield from self._continue(place, [(place.ns, checkpoint_id)])
@@ -273,7 +279,9 @@ class Core:
                 (stored, self.cells.with_channel(place, stored, channel, sealed) if stored != channel else sealed)
                 for (stored, sealed), (channel, _) in zip(inner, writes, strict=True)
             ]
-        yield Ask("put_writes", (self.inward(config), inner, task_id, *(("",) if takes_path else ())))
+        beside_old = self.migrate and self.cache.checkpoint(place, checkpoint_id) is None
+        path = task_path if beside_old else ""
+        yield Ask("put_writes", (self.inward(config), inner, task_id, *((path,) if takes_path else ())))
 
     def get_tuple(self, config: RunnableConfig) -> Flow[CheckpointTuple | None]:
         """Opens one checkpoint; see `BaseCheckpointSaver.get_tuple`."""

@@ -10,10 +10,15 @@ from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, Pend
 
 from .core import Core
 from .drive import Flow
+from .places import ID, place_of
 
 
 def delta_history(core: Core, config: RunnableConfig, channels: Sequence[str]) -> Flow[Mapping[str, DeltaChannelHistory]]:
-    """See `BaseCheckpointSaver.get_delta_channel_history`. A chain that loops (a checkpoint put under itself) ends where it closes."""
+    """See `BaseCheckpointSaver.get_delta_channel_history`. A chain that loops (a checkpoint put under itself) ends where it closes.
+
+    Where the chain ends before its time, or has fewer writes than the first checkpoint's sealed metadata counts, that is noted and not
+    refused: savers prune.
+    """
     writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
     seeds: dict[str, Any] = {}
     remaining = set(channels)
@@ -24,7 +29,10 @@ def delta_history(core: Core, config: RunnableConfig, channels: Sequence[str]) -
         visited.add(target.checkpoint["id"])
     while cursor is not None and remaining:
         ancestor: CheckpointTuple | None = yield from core.get_tuple(cursor)
-        if ancestor is None or ancestor.checkpoint["id"] in visited:
+        if ancestor is None:
+            core.opener.history_cut(place_of(config), cursor["configurable"][ID])
+            break
+        if ancestor.checkpoint["id"] in visited:
             break
         visited.add(ancestor.checkpoint["id"])
         for write in reversed(ancestor.pending_writes or ()):
@@ -35,7 +43,18 @@ def delta_history(core: Core, config: RunnableConfig, channels: Sequence[str]) -
             seeds[channel] = values[channel]
         remaining -= seeds.keys()
         cursor = ancestor.parent_config
+    if target is not None and not core.profile.latest_only:
+        for channel in channels:
+            if len(writes[channel]) < _updates(target, channel):
+                core.opener.delta_short(place_of(config), target.checkpoint["id"])
     return {channel: _entry(writes[channel], channel, seeds) for channel in channels}
+
+
+def _updates(target: CheckpointTuple, channel: str) -> int:
+    """How many steps have written to the channel since its last snapshot, as LangGraph counts: at least one write each."""
+    counters = (target.metadata or {}).get("counters_since_delta_snapshot")
+    counted = counters.get(channel) if isinstance(counters, Mapping) else None
+    return counted[0] if isinstance(counted, (list, tuple)) and counted and isinstance(counted[0], int) else 0
 
 
 def _entry(writes: list[PendingWrite], channel: str, seeds: Mapping[str, Any]) -> DeltaChannelHistory:

@@ -64,6 +64,20 @@ def same_json(one: Any, other: Any) -> bool:
         return False
 
 
+def survives(value: Any) -> bool:
+    """Whether every store gives a value in JSON's types back as it is.
+
+    Some drop lone surrogates, have no NUL or no NaN, or write a float out as a whole number, which from 2**53 on may be another one.
+    """
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, float):
+        return abs(value) < 2**53  # false of NaN
+    if isinstance(value, dict):
+        return all(survives(key) and survives(item) for key, item in value.items())
+    return not isinstance(value, list) or all(map(survives, value))
+
+
 def _contains(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         return isinstance(value, dict) and all(key in value and _contains(value[key], item) for key, item in wanted.items())

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from ...errors import AuthenticationError
 from .clear import FILTERABLE
 from .core import Core
-from .filters import Matcher
+from .filters import Matcher, survives
 from .places import ID, NS, THREAD
 from .reading import RawTuple, checked
 
@@ -54,11 +54,13 @@ class Listing:
         inner_before = None if before is None else core.inward(before)
         if not wanted:
             return cls(core, inner_config, inner_before, (None,), None, limit, limit)
-        seen = {key: value for key, value in wanted.items() if key in FILTERABLE and type(value) in (str, int)}
+        seen = {key: value for key, value in wanted.items() if key in FILTERABLE and type(value) in (str, int) and survives(value)}
         matcher = core.profile.rule(wanted)
         if len(seen) == len(wanted):
             return cls(core, inner_config, inner_before, (seen,), matcher, limit, limit)
-        return cls(core, inner_config, inner_before, _with_tokens(core, wanted, seen), matcher, None, limit)
+        # What a negative number means is the inner saver's to say: no limit, nothing, an error.
+        inner_limit = limit if limit is not None and limit < 0 else None
+        return cls(core, inner_config, inner_before, _with_tokens(core, wanted, seen), matcher, inner_limit, limit)
 
     def calls(self) -> Iterator[dict[str, Any]]:
         """The keyword arguments of each call on the inner saver."""

@@ -35,7 +35,7 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
 
     Values and writes that the inner saver would not replace are replaced row by row; then checkpoints are put again, oldest first, each
     with its parent. In this order, because an old checkpoint may have sealed values and writes, and a sealed one no old writes: wherever it
-    stops, migration mode reads everything.
+    stops, migration mode reads everything. At the end the paths of sealed writes are emptied, which are sealed with them.
 
     Raises:
         TypeRefusedError: old values hold types that are not allowed; the message names all of them, and nothing was converted.
@@ -61,6 +61,10 @@ def convert(core: Core, inner: Any, rows: Rows, thread_id: str | None = None) ->
             place = core.opener.place(raw)
             with _named(f"checkpoint {raw.checkpoint['id']!r} of thread {place.thread!r}"):
                 run(_seal_checkpoint(core, raw, place), inner)
+    # Last: as long as a checkpoint is unsealed, the inner saver's order of its writes is the one that counts.
+    for row in rows.writes(thread_id):
+        if row.path and inner.serde.holds_cell(row.tag, row.data):
+            rows.empty_path(row)
     core.cache.clear()
     covered = run(coverage(core, thread_id), narrowed(inner, core.profile, Survey(core.cells.serde).load))
     if not covered.complete:

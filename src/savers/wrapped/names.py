@@ -6,12 +6,15 @@ its name.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from .tokens import Tokens
 
 _NS_SEP: Final = "|"  # between the levels of a namespace, langgraph._internal._constants
 _NS_END: Final = ":"  # between a node and its task id
+_TASK: Final = re.compile(r"[0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A task id, or the number of a repeated call. A task of the functional API may have a ``:`` in its name."""
 
 
 class Names:
@@ -49,7 +52,9 @@ class Names:
         return name if not self.nodes or name.startswith("__") else self._token("channel", name)
 
     def _level(self, level: str) -> str:
-        node, end, task = level.partition(_NS_END)
+        node, end, task = level.rpartition(_NS_END)
+        if not _TASK.fullmatch(task):
+            return self._token("node", level) if level else level
         return (self._token("node", node) if node and not node.isdigit() else node) + end + task
 
     def _token(self, purpose: str, name: str) -> str:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langgraph.checkpoint.base import WRITES_IDX_MAP, CheckpointTuple, PendingWrite
+from langgraph.checkpoint.base import CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ...ciphers.header import looks_sealed
@@ -17,6 +17,7 @@ from .cells import Cells, Write
 from .clear import PLACE, SEAL, check_copy, checkpoint_in_clear, from_text, metadata_in_clear
 from .filters import same_json
 from .names import Names
+from .oldwrites import with_places
 from .places import ID, NS, THREAD, Place
 from .profile import Profile
 from .reading import RawTuple
@@ -33,7 +34,7 @@ class Opener:
         names: how names went inward.
         profile: the inner saver's habits.
         migrate: admits checkpoints, and cells marked as converted, that are not sealed.
-        count: told of "history_cut", "unsealed_checkpoint", "unsealed_cell" and "unsealed_write".
+        count: told of "history_cut", "delta_short", "unsealed_checkpoint", "unsealed_cell" and "unsealed_write".
     """
 
     def __init__(
@@ -132,23 +133,40 @@ class Opener:
     def writes(self, raw: RawTuple, place: Place) -> list[tuple[str, str, Write]]:
         """Task, channel and write of every pending write, in LangGraph's order (path, task, index) by what was sealed.
 
+        Where one is from before sealing, they stay in the inner saver's order, which goes by the paths that it has stored.
+
         Raises:
             IntegrityError: one is damaged, moved, not sealed, or there twice.
         """
         found = raw.pending_writes or []
         admit_old = self._migrate and not self.is_sealed(raw)
         opened: list[tuple[str, str, Write]] = []
-        for position, (task_id, stored_channel, stored) in enumerate(found):
+        mixed: list[tuple[str, str, Write | None, Any]] = []
+        for task_id, stored_channel, stored in found:
             if admit_old and not self._is_cell(stored):
                 self._count("unsealed_write")
-                # Old writes come without index and path, in the inner saver's order; they stay in it, before the sealed ones of their task.
-                opened.append((task_id, stored_channel, Write(position - len(found) + min(WRITES_IDX_MAP.values()), "", stored)))
+                mixed.append((task_id, stored_channel, None, stored))
                 continue
             channel, sealed = self._channel_of(place, stored_channel, stored)
             opened.append((task_id, channel, self._cells.open_write(place, str(raw.checkpoint["id"]), task_id, channel, sealed)))
+            mixed.append((*opened[-1], None))
         if len({(task_id, write.index) for task_id, _, write in opened}) != len(opened):
             raise AuthenticationError("a pending write is there twice: one was copied or replayed; the checkpoint is refused")
+        if len(mixed) > len(opened):
+            return with_places(mixed)
         return sorted(opened, key=lambda item: (item[2].path, item[0], item[2].index))
+
+    def history_cut(self, place: Place, checkpoint_id: str) -> None:
+        """Notes a checkpoint that had a parent and has none now: savers prune."""
+        self._count("history_cut")
+        thread = self._names.thread(place.thread)
+        _log.debug("history cut: the parent of checkpoint %r in thread %r is not there any more", checkpoint_id, thread)
+
+    def delta_short(self, place: Place, checkpoint_id: str) -> None:
+        """Notes a delta channel of which fewer writes are left than its checkpoint counted."""
+        self._count("delta_short")
+        thread = self._names.thread(place.thread)
+        _log.debug("delta channel: writes that checkpoint %r in thread %r counted are not there any more", checkpoint_id, thread)
 
     @property
     def _other_options(self) -> str:
@@ -187,11 +205,13 @@ class Opener:
         for channel, cell in skeleton.cells.items():
             name = self._names.channel(channel)
             if name not in stored:
-                raise AuthenticationError(f"the value of channel {channel!r} is missing: it was deleted, emptied or replaced")
+                raise AuthenticationError(f"the value of channel {name!r} is missing: it was deleted, emptied or replaced")
             values[channel] = self._value(place, channel, cell, stored[name])
         for channel, cell in skeleton.optional.items():
             if (name := self._names.channel(channel)) in stored:
                 values[channel] = self._value(place, channel, cell, stored[name])
+            elif self._profile.shared and cell.origin != CONVERTED:
+                raise AuthenticationError(f"the value of channel {name!r} is missing: this saver returns one value for each version")
         return {**values, **skeleton.inline}
 
     def _value(self, place: Place, channel: str, cell: Cell, stored: Any) -> Any:
@@ -218,8 +238,7 @@ class Opener:
         if parent is not None and parent not in skeleton.parents:
             raise AuthenticationError("the parent of a sealed checkpoint was edited; the checkpoint is refused")
         if parent is None and skeleton.parents and not self._profile.latest_only:
-            self._count("history_cut")
-            _log.debug("history cut: the parent of checkpoint %r in thread %r is no longer named", skeleton.id, place.thread)
+            self.history_cut(place, skeleton.id)
 
     def _parent_config(self, raw: RawTuple, place: Place) -> Any:
         if raw.parent_config is None or not self._names.places:

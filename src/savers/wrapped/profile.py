@@ -19,7 +19,7 @@ class Profile:
 
     Args:
         whole: keeps all of a checkpoint's values in the checkpoint's own row, so a cell is never shared between checkpoints.
-        shared: keeps one cell for a channel's version, whatever checkpoints refer to it.
+        shared: keeps one cell for a channel's version, whatever checkpoints refer to it, and returns it with each of them.
         latest_only: keeps one checkpoint per namespace, and returns it whatever id is asked for.
         keeps_first_parent: a checkpoint that is put again keeps the parent of its first put.
         rule: how it filters metadata.

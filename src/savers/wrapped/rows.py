@@ -44,6 +44,9 @@ class Rows(Protocol):
     def replace_write(self, row: Row, tag: str, data: bytes) -> None:
         """Puts a new value into a write's row, if it is still what it was."""
 
+    def empty_path(self, row: Row) -> None:
+        """Empties the task path of a write's row, if its value is still what it was."""
+
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """Puts a new value into a channel value's row, if it is still what it was."""
 
@@ -58,6 +61,10 @@ class SqliteRows:
     _READ_WRITES = "SELECT * FROM writes WHERE ? IS NULL OR thread_id = ?"
     _REPLACE_WRITE = (
         "UPDATE writes SET type = ?, value = ? WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ? "
+        "AND type = ? AND value = ?"
+    )
+    _EMPTY_PATH = (
+        "UPDATE writes SET task_path = '' WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ? "
         "AND type = ? AND value = ?"
     )
 
@@ -83,6 +90,11 @@ class SqliteRows:
         with self._inner.cursor() as cursor:
             cursor.execute(self._REPLACE_WRITE, (tag, data, *row.key, row.tag, row.data))
 
+    def empty_path(self, row: Row) -> None:
+        """See `Rows`."""
+        with self._inner.cursor() as cursor:
+            cursor.execute(self._EMPTY_PATH, (*row.key, row.tag, row.data))
+
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """Not called: there are no such rows."""
         raise NotImplementedError  # `values` yields no row of that kind, so there is none to replace
@@ -95,6 +107,10 @@ class PostgresRows:
     _READ_VALUES = "SELECT * FROM checkpoint_blobs WHERE blob IS NOT NULL AND (%s::text IS NULL OR thread_id = %s)"
     _REPLACE_WRITE = (
         "UPDATE checkpoint_writes SET type = %s, blob = %s WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s "
+        "AND task_id = %s AND idx = %s AND type = %s AND blob = %s"
+    )
+    _EMPTY_PATH = (
+        "UPDATE checkpoint_writes SET task_path = '' WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s "
         "AND task_id = %s AND idx = %s AND type = %s AND blob = %s"
     )
     _REPLACE_VALUE = (
@@ -117,17 +133,21 @@ class PostgresRows:
 
     def replace_write(self, row: Row, tag: str, data: bytes) -> None:
         """See `Rows`."""
-        self._replace(self._REPLACE_WRITE, row, tag, data)
+        self._change(self._REPLACE_WRITE, tag, data, *row.key, row.tag, row.data)
+
+    def empty_path(self, row: Row) -> None:
+        """See `Rows`."""
+        self._change(self._EMPTY_PATH, *row.key, row.tag, row.data)
 
     def replace_value(self, row: Row, tag: str, data: bytes) -> None:
         """See `Rows`."""
-        self._replace(self._REPLACE_VALUE, row, tag, data)
+        self._change(self._REPLACE_VALUE, tag, data, *row.key, row.tag, row.data)
 
     def _fetch(self, sql: str, thread: str | None) -> list[dict[str, Any]]:
         with self._inner._cursor() as cursor:
             found: list[dict[str, Any]] = cursor.execute(sql, (thread, thread)).fetchall()
             return found
 
-    def _replace(self, sql: str, row: Row, tag: str, data: bytes) -> None:
+    def _change(self, sql: str, *parameters: Any) -> None:
         with self._inner._cursor() as cursor:
-            cursor.execute(sql, (tag, data, *row.key, row.tag, row.data))
+            cursor.execute(sql, parameters)

@@ -22,6 +22,7 @@ from ..scoped import scope_of
 from .advertise import has, sealed_class
 from .cache import OriginCache
 from .cells import Cells
+from .clear import check_passed
 from .core import Core
 from .coverage import Coverage, Survey, coverage
 from .drive import arun, run
@@ -137,7 +138,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
             if isinstance(names_given, str):
                 raise ConfigurationError(f"{name} is a list of names, and one text was given: put it into a list")
         scope = scope_of(serde, scope)
-        fields = check_fields(search_fields)
+        fields, passed = check_fields(search_fields), check_passed(pass_through)
         sealing = serde if serde is not None else _serializer(inner, keys, scope, migrate=migrate, pad=pad_lengths, on_event=on_event)
         if migrate and sealing.keys is None:
             raise ConfigurationError(
@@ -147,13 +148,13 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         tokens = _tokens(index_keys, scope, needed=bool(fields) or hash_thread_ids or hide_names)
         names = Names(tokens, threads=hash_thread_ids, nodes=hide_names)
         profile = profile_of(inner)
-        cells = Cells(sealing, scope)
+        cells = Cells(sealing, scope, names)
         self._counts: Counter[str] = Counter()
         self._counts_lock = ForkSafeLock()
         opener = Opener(cells, names, profile, migrate=migrate, count=self._count)
         self._core = Core(
             cells, opener, OriginCache(cache_bytes), names, profile,
-            pass_through=tuple(pass_through), tokens=tokens, fields=fields, migrate=migrate, erase_keys=erase_keys,
+            pass_through=passed, tokens=tokens, fields=fields, migrate=migrate, erase_keys=erase_keys,
         )  # fmt: skip
         if migrate and not profile.converts:
             raise ConfigurationError(f"a {type(inner).__name__} is not read in migration mode; copy its threads with a saver on each side")
@@ -184,7 +185,7 @@ class SealedSaver(BaseCheckpointSaver[Any]):
         """The same saver, with a serializer that also allows these types; LangGraph calls it in strict mode."""
         serde = self._core.cells.serde.with_msgpack_allowlist(extra_allowlist)
         clone = copy.copy(self)
-        cells = Cells(serde, self._core.cells.scope)
+        cells = Cells(serde, self._core.cells.scope, self._core.names)
         clone._core = copy.copy(self._core)
         clone._core.cells = cells
         clone._core.opener = self._core.opener.with_cells(cells)

@@ -79,3 +79,23 @@ def test_tokens_of_one_value_differ_between_fields_and_scopes(seal: Wrap, tmp_pa
     assert here.stored(["a"], {"a": 1}) == here.stored(["a"], {"a": 1.0}) == here.stored(["a"], {"a": True})
     assert here.stored(["a"], {"a": "1"}) != here.stored(["a"], {"a": 1})
     assert here.stored(["a"], {"a": [1]}) == here.stored(["a"], {"a": float("nan")}) == {}
+
+
+@pytest.mark.parametrize("filtered", [{}, {"customer": "customer-1"}, {"source": "loop"}], ids=["no filter", "sealed", "readable"])
+@pytest.mark.parametrize("limit", [-1, 0])
+def test_a_limit_that_is_no_count_means_what_it_means_to_the_inner_saver(
+    target: Target, seal: Wrap, filtered: dict[str, Any], limit: int, tmp_path: Path
+) -> None:
+    """To SQLite a negative one is none, to memory nothing, to PostgreSQL an error."""
+
+    def told(saver: Any) -> Any:
+        _fill(saver)
+        try:
+            return _steps(saver.list(at(), filter=filtered, limit=limit))
+        except Exception as exc:  # noqa: BLE001  # the two are compared
+            return type(exc)
+
+    with target.make(tmp_path / "bare") as bare, target.make(tmp_path / "sealed") as inner:
+        expected = told(bare)
+        assert told(seal(inner)) == expected
+    assert expected or target is not SQLITE or limit == 0
