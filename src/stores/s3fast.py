@@ -1,7 +1,7 @@
 """Gets and puts through obstore, a tenth of boto3's work for each; it lists and deletes nothing, and it serves one process.
 
-obstore runs its requests on threads of its own in Rust. They do not survive a fork: a child that used it would hang (tried), so `usable`
-is False there and boto3 takes over.
+obstore runs its requests on threads of its own in Rust, which all stores of a process share. They do not survive a fork: a child of a
+process that has used obstore would hang (tried), whatever store it is, so there `usable` and `available` are False and boto3 takes over.
 """
 
 from __future__ import annotations
@@ -37,12 +37,23 @@ _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CREDENTIALS_LIVE: Final = timedelta(minutes=5)  # then boto3 is asked again: it renews them by itself
 
 
+_threads: Final = {"started": False, "lost": False}  # obstore's: in this process, and by a fork
+
+
+def _note_fork() -> None:
+    _threads["lost"] = _threads["lost"] or _threads["started"]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
 def available(client: S3Client, endpoint_url: str | None) -> bool:
     """Whether gets and puts can go through obstore: it knows nothing of boto3's CA bundle, FIPS and dual-stack settings."""
     config = client.meta.config
     special = getattr(config, "use_fips_endpoint", None) or getattr(config, "use_dualstack_endpoint", None)
     own_authority = bool(os.environ.get("AWS_CA_BUNDLE")) and not (endpoint_url or "").startswith("http://")
-    return obstore is not None and not special and not own_authority and _credentials(client) is not None
+    return obstore is not None and not _threads["lost"] and not special and not own_authority and _credentials(client) is not None
 
 
 class FastObjects:
@@ -56,6 +67,7 @@ class FastObjects:
 
     def __init__(self, client: S3Client, bucket: str, endpoint_url: str | None) -> None:
         self._pid = os.getpid()
+        _threads["started"] = True
         credentials = _credentials(client)
         if credentials is None:
             raise StoreAccessError("there are no credentials for S3")

@@ -233,10 +233,11 @@ def test_a_child_made_by_fork_has_connections_of_its_own(s3_seaweedfs: Service, 
     credentials(monkeypatch)
     store = S3Store(weed[1], f"fork-{secrets.token_hex(4)}", endpoint_url=s3_seaweedfs.url)
     asyncio.run(store.aput("parent", b"1"))
+    unused = S3Store(weed[1], store.prefix.rstrip("/"), endpoint_url=s3_seaweedfs.url)
     context = multiprocessing.get_context("fork")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forking with threads: that is what is tried here
-        child = context.Process(target=_in_child, args=(store,))
+        child = context.Process(target=_in_child, args=(store, unused))
         child.start()
     for number in range(5):
         store.put(f"p{number}", b"%d" % number)
@@ -246,8 +247,8 @@ def test_a_child_made_by_fork_has_connections_of_its_own(s3_seaweedfs: Service, 
     assert store.get("child").data == b"2"
 
 
-def _in_child(store: S3Store) -> None:
-    assert store.get("parent").data == b"1"
+def _in_child(store: S3Store, unused: S3Store) -> None:
+    assert unused.get("parent").data == store.get("parent").data == b"1"
     asyncio.run(store.aput("child", b"2"))
     for _ in range(5):
         assert asyncio.run(store.aget("child")).data == b"2"
