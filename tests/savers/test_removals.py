@@ -63,7 +63,7 @@ def test_what_a_killed_first_put_left_is_collected_when_it_is_old(
     store = MemoryStore()
     saver = ObjectSaver(store, keyring)
     saver.put_writes({"configurable": {**at["configurable"], "checkpoint_id": "1"}}, [("a", 1)], "task")
-    store.faults.plan(Fault("put", "stop", key_contains=".c"))
+    store.faults.plan(Fault("put", "stop", key_contains="/c/"))
     with pytest.raises(Stopped):
         put(saver, at, {"big": BIG}, checkpoint_id="1")
     saver.prune(["t"])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import langgraph.checkpoint.base
 import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import START, StateGraph
@@ -22,6 +23,10 @@ from tests.savers.wrapped.test_migration import STORES, _live_bytes, _name
 TASKS = [f"{name:0>8}-0000-0000-0000-000000000000" for name in ("7", "3", "9", "1", "5", "2")]
 """Ids that sort otherwise than the paths do."""
 Sealed = Callable[..., SealedSaver]
+by_path = pytest.mark.skipif(
+    not hasattr(langgraph.checkpoint.base, "writes_sort_key"),
+    reason="bare savers of langgraph-checkpoint before 4.2 return writes as they were inserted; sealed ones in LangGraph's later order",
+)
 
 
 @pytest.fixture(params=STORES, ids=_name)
@@ -51,6 +56,7 @@ def _told(saver: Saver, thread: str = "t") -> list[Any]:
     return [write[2] for write in found.pending_writes or () if write[1] == "log"]
 
 
+@by_path
 def test_old_writes_are_read_and_converted_in_the_order_of_their_paths(target: Target, sealed: Sealed, tmp_path: Path) -> None:
     with target.make(tmp_path / "store") as inner:
         inner.put(at(), checkpoint("1", {"a": [1]}), {}, {"a": 1})
@@ -61,6 +67,7 @@ def test_old_writes_are_read_and_converted_in_the_order_of_their_paths(target: T
         assert b"canary-path" not in _live_bytes(target, tmp_path / "store", inner)
 
 
+@by_path
 @pytest.mark.parametrize("first", [range(3), range(3, 6)], ids=["old first", "old last"])
 def test_a_step_that_ends_in_migration_mode_has_one_order(target: Target, sealed: Sealed, first: range, tmp_path: Path) -> None:
     rest = range(3, 6) if first.start == 0 else range(3)
@@ -74,6 +81,7 @@ def test_a_step_that_ends_in_migration_mode_has_one_order(target: Target, sealed
         assert b"canary-path" not in _live_bytes(target, tmp_path / "store", inner)
 
 
+@by_path
 def test_a_conversion_that_stops_between_writes_and_checkpoints_leaves_the_order(
     target: Target, sealed: Sealed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -102,6 +110,7 @@ def test_writes_of_a_sealed_checkpoint_have_no_path_in_clear_in_migration_mode(t
         assert b"canary-path" not in _live_bytes(target, tmp_path / "store", inner)
 
 
+@by_path
 @pytest.mark.parametrize("first", [range(6), range(3), range(3, 6)], ids=["all old", "old first", "old last"])
 def test_a_copy_made_in_migration_mode_has_all_old_writes_in_their_order(sealed: Sealed, first: range) -> None:
     inner = Copying()
@@ -127,6 +136,7 @@ def _fanned_out(saver: Saver) -> Any:
     return made.compile(checkpointer=saver)
 
 
+@by_path
 def test_a_delta_channel_over_old_writes_is_what_it_was(target: Target, sealed: Sealed, tmp_path: Path) -> None:
     with target.make(tmp_path / "store") as inner:
         _fanned_out(inner).invoke({"log": []}, at())
