@@ -223,11 +223,6 @@ def is_hashed(sort: str) -> bool:
     return _SORT_HASHED.fullmatch(sort) is not None
 
 
-def shared_prefix(sort: str) -> str:
-    """What the sort components of ids that start with the same 64 bytes have in common: within it, hashed ids are out of order."""
-    return sort[: 1 + 2 * HASHED_ID_PREFIX]
-
-
 def after(sort: str) -> str:
     """Sorts after every key of this checkpoint and before every key of the next older one.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LENGTH: Final = 26  # characters
 MAX: Final = (1 << 128) - 1
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, in lower case: its order is the order of the bytes

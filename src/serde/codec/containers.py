@@ -14,7 +14,6 @@ from typing import Any, Final
 from .buffers import of_bytes, read_bytes
 from .classes import marshal_type, parse_type
 from .kind import Kind, MalformedError, Part, Reading, UnstorableError, Writing, distinct, exactly, expect, listed, simple, whole
-from .lift import Octets
 
 
 def indexed(items: Iterable[Any]) -> Iterable[Part]:
@@ -204,10 +203,6 @@ def _decode_octets(columns: list[Any], source: Reading) -> list[Any]:
 
 
 OCTETS: Final = Kind(6, _encode_octets, _decode_octets)
-
-
-def _encode_bytearrays(_cls: type, objs: list[Any], out: Writing) -> list[Any]:
-    return _encode_octets(Octets, [Octets(obj) for obj in objs], out)
 
 
 def _encode_arrays(_cls: type, objs: list[array.array[Any]], out: Writing) -> list[Any]:
